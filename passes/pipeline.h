@@ -18,7 +18,7 @@
 namespace tgc {
 
 // The dtype that each buffer had before it became an image. The keys are DEFINE_GLOBAL numbers.
-using ImageBuffers = std::map<int64_t, DType>;
+using ImageBufferDTypes = std::map<int64_t, DType>;
 
 // The state that the stages of one kernel share, except the current root (`sink`): each stage takes and returns a root.
 struct KernelJob {
@@ -28,7 +28,7 @@ struct KernelJob {
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   // number of uses of each kernel name: the second E_4 is named E_4n1
   std::map<std::string, int> kernel_name_counts = {};
-  std::optional<ImageBuffers> image_buffers = {};
+  std::optional<ImageBufferDTypes> image_buffer_dtypes = {};
 
   const Settings& settings() const { return graph.settings(); }
 };

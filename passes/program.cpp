@@ -62,7 +62,7 @@ Sint without_specials(Sint s) {
 bool is_register_access(UOp u) { return u.src(0).dtype().is_ptr() && u.src(0).dtype().addrspace() == AddrSpace::REG; }
 
 // Returns the number of operations of a WMMA per thread; each multiply-add counts as two.
-Sint wmma_ops(UOp u) {
+Sint num_wmma_ops(UOp u) {
   Int size = 1;
   for (Arg dim : u.arg()[1].items()) size *= dim.as_int();
   return floor_div(Int(2) * size, u.arg()[5].as_int());
@@ -102,7 +102,7 @@ Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing) {
     } else if (u.in(ops::ALU) && counts(u)) {
       out.ops = out.ops + times * Sint(u.is(Op::MULACC) ? 2 : 1) * Sint(u.dtype().count());
     } else if (u.is(Op::WMMA) && counts(u)) {
-      out.ops = out.ops + wmma_ops(u) * times;
+      out.ops = out.ops + num_wmma_ops(u) * times;
     }
   }
   for (auto& [buffer, bytes] : touched) out.mem = out.mem + Sint(bytes);

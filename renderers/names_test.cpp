@@ -106,9 +106,9 @@ TEST_CASE("names: CUSTOM is always printed, but compiled only with --allow-custo
   CHECK(n.render("CPU:CLANG", {custom}) == "");
   std::vector<UOp> list{custom};
   CHECK(contains(check_custom_nodes(list).diag().text(), "expected --allow-custom"));
-  allow_custom_ops(true);
+  set_custom_ops_allowed(true);
   CHECK(check_custom_nodes(list).ok());
-  allow_custom_ops(false);
+  set_custom_ops_allowed(false);
   list = {n.zero};
   CHECK(check_custom_nodes(list).ok());
 }

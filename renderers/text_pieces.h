@@ -17,11 +17,11 @@ class TextPieceBuffer {
  public:
   TextPieceBuffer() { grow(0); }
 
-  // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes the end of
+  // view() returns the unfinished text. finish_text() finishes this text and returns it. drop_text() removes the end of
   // the unfinished text from offset `from` on.
   std::string_view view() const { return {text_begin_, size()}; }
   size_t size() const { return size_t(end_of_text_ - text_begin_); }
-  std::string_view keep_text() {
+  std::string_view finish_text() {
     std::string_view text = view();
     text_begin_ = end_of_text_;
     return text;
@@ -51,7 +51,7 @@ class TextPieceBuffer {
     if (n < 10) *end_of_text_++ = char('0' + n);
     else end_of_text_ = std::to_chars(end_of_text_, end_of_text_ + 10, n).ptr;
   }
-  // Appends a text from whose start at least kTextChunkBytes bytes are readable, such as one returned by `keep_text`.
+  // Appends a text from whose start at least kTextChunkBytes bytes are readable, such as one returned by `finish_text`.
   void append_chunks(std::string_view text) {
     reserve(text.size());
     std::array<char, kTextChunkBytes> chunk;  // copy first, because `text` may overlap the destination

@@ -70,7 +70,7 @@ bool is_dtype_used(std::span<const UOp> list, DType base) {
   return std::any_of(list.begin(), list.end(), [&](UOp u) { return u.dtype().base() == base; });
 }
 
-int64_t WmmaUse::elements(size_t i) const {
+int64_t WmmaUse::num_elements(size_t i) const {
   Int size = 1;
   for (const Arg& axis : upcast_axes[i].items()) size *= axis[1].as_int();
   return size.int64_or_throw("the number of elements of a tensor core's operand");

@@ -35,8 +35,8 @@ class TextRenderer {
   TextPieceBuffer output;  // the unfinished text is that of the node being printed
 
   void append_text(std::string_view text) { output.append_chunks(text); }
-  void source(UOp u, int i) { output.append_chunks(text(u, i)); }
-  void name(UOp) { output.append_chunks(node_text_); }
+  void append_source(UOp u, int i) { output.append_chunks(text(u, i)); }
+  void append_name(UOp) { output.append_chunks(node_text_); }
 
   bool has_text(UOp u) {
     NodeEntry* e = node_entries_.find(u);
@@ -74,11 +74,11 @@ class TextRenderer {
  protected:
   std::string_view set_text(UOp u, std::string_view text) {
     output += text;
-    return keep_text(u);
+    return finish_text(u);
   }
   // Sets the text of `u` to the unfinished text of `output`, and finishes that text.
-  std::string_view keep_text(UOp u) { return put_text(u, output.keep_text()); }
-  void share_text(UOp u, UOp other) { put_text(u, text(other)); }
+  std::string_view finish_text(UOp u) { return store_text(u, output.finish_text()); }
+  void share_text(UOp u, UOp other) { store_text(u, text(other)); }
   // Returns how many sources of nodes of the list are `u`; x + x counts x twice.
   uint32_t num_uses(UOp u) { return entry_of(u).num_uses; }
 
@@ -110,7 +110,7 @@ class TextRenderer {
     std::string_view text() const { return {begin, size}; }
   };
   [[noreturn]] void throw_not_in_list(UOp u) const;
-  std::string_view put_text(UOp u, std::string_view text) {
+  std::string_view store_text(UOp u, std::string_view text) {
     NodeEntry& e = entry_of(u);
     e.begin = text.data(), e.size = uint32_t(text.size());
     return text;
@@ -153,7 +153,7 @@ struct WmmaUse {
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 
   // Returns how many elements of operand `i` (0: A, 1: B, 2: C) are in the registers of one thread.
-  int64_t elements(size_t i) const;
+  int64_t num_elements(size_t i) const;
 };
 // Returns the tensor cores that the list uses, each once, in order of first use.
 std::vector<WmmaUse> find_wmma_uses(std::span<const UOp> list);

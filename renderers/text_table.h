@@ -38,8 +38,8 @@ struct NodeTextRow {
 
 // `R` is a renderer with these functions, each of which appends to the output:
 //   void append_text(std::string_view)             appends a text from whose start kTextChunkBytes bytes are readable
-//   void source(UOp, int), name(UOp)               append the text of a source, and the node's name
-//   void print_hole(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
+//   void append_source(UOp, int), append_name(UOp)               append the text of a source, and the node's name
+//   void print_placeholder(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
 template <class R>
 class NodeTextTable {
  public:
@@ -47,29 +47,29 @@ class NodeTextTable {
   NodeTextTable(std::initializer_list<std::span<const NodeTextRow<R>>> parts) {
     for (auto part : parts)
       for (const NodeTextRow<R>& row : part) {
-        RowForm form{row.condition, row.print_function, uint32_t(row_pieces_.size()), 0};
+        CompiledRow compiled_row{row.condition, row.print_function, uint32_t(row_pieces_.size()), 0};
         if (!row.print_function) parse_row(row.text);
-        form.end_piece = uint32_t(row_pieces_.size());
-        row.ops.for_each([&](Op op) { row_forms_[size_t(op)].push_back(form); });
+        compiled_row.end_piece = uint32_t(row_pieces_.size());
+        row.ops.for_each([&](Op op) { compiled_rows_[size_t(op)].push_back(compiled_row); });
       }
     row_texts_.append(kTextChunkBytes, '\0');
   }
 
   // Prints `u`. Returns false if no row matches.
   bool print_row(R& r, UOp u) const {
-    for (const RowForm& form : row_forms_[size_t(u.op())]) {
-      if (form.condition && !form.condition(u)) continue;
-      if (form.print_function) {
-        if (form.print_function(r, u)) return true;
+    for (const CompiledRow& compiled_row : compiled_rows_[size_t(u.op())]) {
+      if (compiled_row.condition && !compiled_row.condition(u)) continue;
+      if (compiled_row.print_function) {
+        if (compiled_row.print_function(r, u)) return true;
         continue;
       }
-      for (const TemplatePiece *p = row_pieces_.data() + form.first_piece,
-                               *end_piece = row_pieces_.data() + form.end_piece;
+      for (const TemplatePiece *p = row_pieces_.data() + compiled_row.first_piece,
+                               *end_piece = row_pieces_.data() + compiled_row.end_piece;
            p != end_piece; p++) {
         r.append_text({row_texts_.data() + p->text_offset, p->size});
-        if (p->letter == '#') r.source(u, p->number);
-        else if (p->letter == 'n') r.name(u);
-        else if (p->letter) r.print_hole(p->letter, p->number, u);
+        if (p->letter == '#') r.append_source(u, p->number);
+        else if (p->letter == 'n') r.append_name(u);
+        else if (p->letter) r.print_placeholder(p->letter, p->number, u);
       }
       return true;
     }
@@ -82,7 +82,7 @@ class NodeTextTable {
     char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder
     int8_t number;
   };
-  struct RowForm {
+  struct CompiledRow {
     typename NodeTextRow<R>::Condition condition;
     typename NodeTextRow<R>::PrintFunction print_function;
     uint32_t first_piece,
@@ -106,7 +106,7 @@ class NodeTextTable {
     }
   }
 
-  std::array<std::vector<RowForm>, kNumOps> row_forms_;
+  std::array<std::vector<CompiledRow>, kNumOps> compiled_rows_;
   std::vector<TemplatePiece> row_pieces_;
   std::string row_texts_;
 };

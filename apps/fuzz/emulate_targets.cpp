@@ -70,13 +70,13 @@ void run_code_object(Bytes bytes) {
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
     check_launch(
-        hip::Launch{.code = code.get(),
-                    .grid = kGrid,
-                    .block = kBlock,
-                    .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),
-                    .memory_ranges = memory.ranges(),
-                    .checks_races = true,
-                    .max_jumps = kMostJumps});
+        hip::KernelLaunch{.code = code.get(),
+                          .grid = kGrid,
+                          .block = kBlock,
+                          .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),
+                          .memory_ranges = memory.ranges(),
+                          .checks_races = true,
+                          .max_jumps = kMostJumps});
 }
 
 }  // namespace tgc::fuzz

@@ -14,7 +14,7 @@ std::shared_ptr<const onnx::Bytes> shared_copy(Bytes bytes) {
 // Reads the bytes of tensors, so that a sanitizer reports any that lie outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
-    if (t.is_external || t.type == onnx::Type::String) continue;
+    if (t.is_external || t.type == onnx::ElementType::String) continue;
     check_message(catch_failures([&] {
       onnx::TensorBytes bytes = onnx::bytes_of_tensor(t, "");
       unsigned all = 0;
@@ -25,9 +25,9 @@ void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
 }
 
 void check_round_trip(const Array& array) {
-  std::string written = write_npy(array);
+  std::string written = npy_file_bytes(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");
-  require_condition(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
+  require_condition(again.ok() && npy_file_bytes(*again) == written, "an array that was written does not come back");
 }
 
 }  // namespace

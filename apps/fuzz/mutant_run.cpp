@@ -148,10 +148,10 @@ class MutantRun {
 
   bool texts(const InputGraph& in) {
     for (std::string_view name : format_names()) {
-      Format format = *parse_format(name);
+      GraphFormat format = *parse_format(name);
       auto text = is_list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
       if (!succeeded(text)) return false;
-      if (format == Format::Dot || format == Format::Nodes) continue;
+      if (format == GraphFormat::Dot || format == GraphFormat::Nodes) continue;
       auto back = load_graph_text(mutant_.settings, detect_input_kind(*text), *text, "written");
       if (!succeeded(back)) return false;
     }

@@ -20,7 +20,7 @@ bool is_accepted(const Result<T>& read) {
   return read.ok();
 }
 
-void check_text_round_trip(std::string_view text, InputKind kind, Format format) {
+void check_text_round_trip(std::string_view text, InputKind kind, GraphFormat format) {
   Graph first;
   GraphReadReport report;
   auto read = read_graph(first, kind, text, "fuzz", &report);
@@ -40,10 +40,12 @@ void check_text_round_trip(std::string_view text, InputKind kind, Format format)
 
 }  // namespace
 
-void read_pyrender(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Pyrender, Format::Pyrender); }
-void read_repr(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Repr, Format::Repr); }
-void read_uops(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Uops, Format::Uops); }
-void read_json(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Json, Format::Json); }
+void read_pyrender(Bytes bytes) {
+  check_text_round_trip(bytes_as_text(bytes), InputKind::Pyrender, GraphFormat::Pyrender);
+}
+void read_repr(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Repr, GraphFormat::Repr); }
+void read_uops(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Uops, GraphFormat::Uops); }
+void read_json(Bytes bytes) { check_text_round_trip(bytes_as_text(bytes), InputKind::Json, GraphFormat::Json); }
 
 void read_repro(Bytes bytes) {
   Graph first, second;

@@ -14,7 +14,7 @@ namespace {
 
 void write_hits(const char* file) {
   std::ofstream out(file);
-  for (const Rule& rule : tried_rules()) {
+  for (const Rule& rule : matcher_rules()) {
     if (rule.file.ends_with("_test.cpp")) continue;
     out << rule.name << ' ' << short_file_name(rule) << ' ' << rule.line << (is_guarded(rule) ? " guarded" : "")
         << (was_rule_hit(rule) ? " hit" : "") << (has_declined(rule) ? " declined" : "")

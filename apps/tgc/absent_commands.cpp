@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-[[maybe_unused]] void add_absent(CliCommand& cmd, const std::string& name, const std::string& option) {
+[[maybe_unused]] void add_absent_command(CliCommand& cmd, const std::string& name, const std::string& option) {
   cmd.set_description("Not in this build of tgc: it was made without " + option + ".", "tgc " + name);
   cmd->fallthrough(false)->allow_extras();
   cmd.set_action([name, option]() -> int { throw Failure(absent_part_error("`tgc " + name + "`", option)); });
@@ -14,10 +14,10 @@ namespace {
 }  // namespace
 
 #ifndef TGC_BEAM
-void add_beam(CliCommand& cmd) { add_absent(cmd, "beam", "TGC_BEAM"); }
+void add_beam(CliCommand& cmd) { add_absent_command(cmd, "beam", "TGC_BEAM"); }
 #endif
 #ifndef TGC_VIEW
-void add_view(CliCommand& cmd) { add_absent(cmd, "view", "TGC_VIEW"); }
+void add_view(CliCommand& cmd) { add_absent_command(cmd, "view", "TGC_VIEW"); }
 #endif
 
 }  // namespace tgc

@@ -13,10 +13,10 @@ namespace {
 
 struct BeamOptions {
   BeamPlan plan;
-  size_t width = 0;
+  size_t beam_width = 0;
   bool json = false, explain = false, table = false, list = false;
-  std::string results, plot, shard = "1/1", remove, import_from, export_to, merged;
-  std::vector<std::string> merge;
+  std::string results, plot_path, shard = "1/1", results_to_remove, import_cache_path, export_cache_path, merged_path;
+  std::vector<std::string> files_to_merge;
   unsigned num_jobs = 0;
   CompileOverrides overrides;
 
@@ -30,14 +30,14 @@ Status print_log(const BeamOptions& o, const BeamLog& log) {
   if (o.table && !o.json) print_report(rounds_table(log));
   if (o.explain && !o.json) print_report(explanation_text(log));
   flush_output();
-  return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, draw_beam_plot(log));
+  return o.plot_path.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot_path, draw_beam_plot(log));
 }
 
 int run_search(BeamOptions& o) {
   BeamSettings settings = require_value(BeamSettings::extract_settings(o.overrides.settings_texts));
   o.plan.shard = require_value(Shard::parse(o.shard));
   o.plan.search_plan.settings = settings;
-  o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
+  o.plan.search_plan.beam_width = o.beam_width ? o.beam_width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
   bool measures = o.plan.replay_path.empty() && !o.plan.only_enumerates_opts;
   o.plan.results_path = measures ? o.file() : o.results;  // --replay-times and --enumerate store nothing by default
   handle_termination();
@@ -65,21 +65,21 @@ void print_transfer(const CacheTransferResult& moved, const char* what) {
 }
 
 int manage_results(const BeamOptions& o) {
-  bool writes = !o.remove.empty() || !o.import_from.empty();
+  bool writes = !o.results_to_remove.empty() || !o.import_cache_path.empty();
   if (!writes && !std::filesystem::exists(o.file())) {  // no search and no import has made this file yet
     if (!o.results.empty()) return report_error({.message = "there is no such file", .file = o.results});
-    if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
+    if (!o.export_cache_path.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
     return (o.json ? print_output(results_json({})) : print_report(results_text({}))), 0;
   }
   BeamResults results(o.file(), writes ? SqliteDatabase::Mode::Write : SqliteDatabase::Mode::Read);
-  if (!o.import_from.empty()) {
-    print_transfer(require_value(import_cache(o.import_from, results, o.overrides.target)), "imported");
-  } else if (!o.export_to.empty()) {
-    print_transfer(require_value(export_cache(results, o.export_to, o.overrides.target)), "exported");
-  } else if (!o.remove.empty()) {
-    size_t removed = results.remove_results(o.remove);
+  if (!o.import_cache_path.empty()) {
+    print_transfer(require_value(import_cache(o.import_cache_path, results, o.overrides.target)), "imported");
+  } else if (!o.export_cache_path.empty()) {
+    print_transfer(require_value(export_cache(results, o.export_cache_path, o.overrides.target)), "exported");
+  } else if (!o.results_to_remove.empty()) {
+    size_t removed = results.remove_results(o.results_to_remove);
     if (removed == 0)
-      throw Failure("no result has the kernel, the target or the key '" + o.remove + "'; --list shows them");
+      throw Failure("no result has the kernel, the target or the key '" + o.results_to_remove + "'; --list shows them");
     print_output(std::to_string(removed) + " removed\n");
   } else {
     (o.json ? print_output(results_json(results.all_results())) : print_report(results_text(results.all_results())));
@@ -96,8 +96,8 @@ void add_beam(CliCommand& cmd) {
                       "tgc beam kernel.uop --device=CUDA --width=4",
                       "`tgc run`, `dump` and `bench` use the results under BEAM=N. Variables: `tgc help beam`.");
   CLI::App* join = cmd->add_subcommand("merge", "Merge files of results; the fastest result of each kernel stays.");
-  join->add_option("FILES", o.merge, "files of results")->required();
-  join->add_option("-o,--output", o.merged, "the merged file")->required();
+  join->add_option("FILES", o.files_to_merge, "files of results")->required();
+  join->add_option("-o,--output", o.merged_path, "the merged file")->required();
   add_input_options(cmd, p.input, p.kernel);
   add_size_option(cmd, o.overrides);
   cmd.add_option("--shard", o.shard, "K/N", "search the Kth of N parts of the kernels");
@@ -106,7 +106,7 @@ void add_beam(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Comparison);
   cmd.add_option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
   cmd.set_group(OptionGroup::Search);
-  cmd.add_number_option("--width", o.width, "N", 1, 1000,
+  cmd.add_number_option("--width", o.beam_width, "N", 1, 1000,
                         "number of kernels that a round keeps; default: BEAM, else 2");
   cmd.add_number_option("--budget", p.budget_seconds, "S", 0, kMaxTimeoutSeconds,
                         "seconds for all kernels, shared out by their run times");
@@ -122,20 +122,20 @@ void add_beam(CliCommand& cmd) {
   cmd.add_json_flag(o.json, "print one JSON object per kernel");
   cmd.add_cli_flag("--table", o.table, "print a table of the rounds");
   cmd.add_cli_flag("--explain", o.explain, "print why each opt was chosen");
-  cmd.add_option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");
+  cmd.add_option("--plot", o.plot_path, "FILE.svg", "draw the rounds of the last kernel");
   cmd.add_option("--results", o.results, "FILE", "the file of results; default: TGC_BEAM_DB, else in the cache folder");
   auto* list = cmd.add_cli_flag("--list", o.list, "list the results");
-  auto* remove =
-      cmd.add_option("--remove", o.remove, "WHAT", "remove the results of a kernel, a target, or a key prefix");
-  auto* from = cmd.add_option("--import-cache", o.import_from, "DB", "import the results of tinygrad's cache.db");
-  auto* to = cmd.add_option("--export-cache", o.export_to, "DB", "export the results to tinygrad's cache.db");
+  auto* remove = cmd.add_option("--remove", o.results_to_remove, "WHAT",
+                                "remove the results of a kernel, a target, or a key prefix");
+  auto* from = cmd.add_option("--import-cache", o.import_cache_path, "DB", "import the results of tinygrad's cache.db");
+  auto* to = cmd.add_option("--export-cache", o.export_cache_path, "DB", "export the results to tinygrad's cache.db");
   for (auto* one : {list, remove, from, to})
     for (auto* other : {list, remove, from, to})
       if (one != other) one->excludes(other);
   add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o, join, list, remove, from, to] {
     bool managed = *list || *remove || *from || *to;
-    if (join->parsed()) return require_value(merge_results(o.merge, o.merged)), 0;
+    if (join->parsed()) return require_value(merge_results(o.files_to_merge, o.merged_path)), 0;
     return managed ? manage_results(o) : run_search(o);
   });
 }

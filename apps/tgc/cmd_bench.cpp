@@ -17,7 +17,7 @@ struct BenchOptions {
 
 int run_pipeline_bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = require_value(run_bench(make_terminal_session(install_found_opts(o.overrides), o.num_jobs), o.plan));
+  auto result = require_value(run_bench(make_terminal_session(install_beam_opts(o.overrides), o.num_jobs), o.plan));
   const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.graph_time.ok(); });
   if (!is_any_timed && !result.graphs.empty()) require_value(result.graphs[0].graph_time);
   BenchReport report(o.plan, o.num_jobs, result);
@@ -28,7 +28,7 @@ int run_pipeline_bench(BenchOptions& o) {
 int run_kernel_bench(BenchOptions& o) {
   o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
   o.kernels.kernel = o.plan.kernel;
-  CompileOverrides overrides = install_found_opts(o.overrides);
+  CompileOverrides overrides = install_beam_opts(o.overrides);
   overrides.imports_kernels = true;
   o.kernels.device = overrides.target;
   auto result = require_value(bench_kernels(make_terminal_session(overrides, o.num_jobs), o.kernels));

@@ -7,27 +7,27 @@ namespace tgc {
 namespace {
 
 struct CheckOptions {
-  std::vector<std::string> files, reports;
-  std::string stages, shard = "1/1", merged, live;
+  std::vector<std::string> files, reports_to_merge;
+  std::string stages, shard = "1/1", merged, live_python;
   ReplayPlan plan;
   CiOptions ci;
-  bool json = false, isolated = false, traced = false, list = false;
-  int show = 0;
+  bool json = false, isolates_stages = false, traces_rewrites = false, should_list_differences = false;
+  int num_to_explain = 0;
   unsigned num_jobs = 0;
 };
 
 class CheckCommand {
  public:
   explicit CheckCommand(const CheckOptions& options)
-      : options_(options), session_(make_terminal_session(options.num_jobs, options.live)) {}
+      : options_(options), session_(make_terminal_session(options.num_jobs, options.live_python)) {}
 
   int run() {
     ReplayPlan plan = options_.plan;
     plan.check_plan = require_value(make_record_checker(session_)->make_plan(options_.stages));
-    plan.check_plan.isolates_stages = options_.isolated;
-    plan.check_plan.traces_rewrites = options_.traced;
-    plan.check_plan.explains_difference = options_.show > 0 || options_.ci.is_wanted();
-    plan.check_plan.uses_color = uses_color(options_.json ? 2 : 1) && !options_.ci.is_wanted();
+    plan.check_plan.isolates_stages = options_.isolates_stages;
+    plan.check_plan.traces_rewrites = options_.traces_rewrites;
+    plan.check_plan.explains_difference = options_.num_to_explain > 0 || options_.ci.requests_reports();
+    plan.check_plan.uses_color = uses_color(options_.json ? 2 : 1) && !options_.ci.requests_reports();
     plan.shard = require_value(Shard::parse(options_.shard));
     for (const std::string& spec : options_.files) {
       auto status = replay(session_, spec, plan,
@@ -45,11 +45,11 @@ class CheckCommand {
  private:
   void add_report(const std::string& file, const RecordReport& report) {
     summary_.add_report(report);
-    if (options_.ci.is_wanted()) ci_report_.add_case(make_ci_case(file, report));
+    if (options_.ci.requests_reports()) ci_report_.add_case(make_ci_case(file, report));
     if (!report.first_difference.empty()) {
-      if (options_.list && !options_.json)
+      if (options_.should_list_differences && !options_.json)
         show_text(report.id + "\t" + report.target + "\t" + report.first_difference + "\n");
-      if (num_shown_ < options_.show) num_shown_++, explain_difference(file, report);
+      if (num_shown_ < options_.num_to_explain) num_shown_++, explain_difference(file, report);
     }
     session_.report_progress(std::to_string(summary_.num_records()) + " records, " +
                              std::to_string(summary_.num_identical()) + " identical");
@@ -66,8 +66,9 @@ class CheckCommand {
     show_text("--- " + record_label(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
               "  again: tgc check " + file + " --id=" + r.id + " --filter=" + r.target +
               (options_.stages.empty() ? "" : " --stages='" + options_.stages + "'") +
-              (options_.live.empty() ? "" : " --live=" + options_.live) + (options_.isolated ? " --isolated" : "") +
-              (options_.traced ? " --traced" : "") + " --show=1\n");
+              (options_.live_python.empty() ? "" : " --live=" + options_.live_python) +
+              (options_.isolates_stages ? " --isolated" : "") + (options_.traces_rewrites ? " --traced" : "") +
+              " --show=1\n");
   }
 
   const CheckOptions& options_;
@@ -78,7 +79,7 @@ class CheckCommand {
 };
 
 int merge_reports(const CheckOptions& o) {
-  auto merged = require_value(merge_checks(o.reports));
+  auto merged = require_value(merge_checks(o.reports_to_merge));
   if (o.merged.empty()) print_output(merged.json);
   else require_value(write_file(o.merged, merged.json));
   return merged.are_all_identical ? 0 : 1;
@@ -97,7 +98,7 @@ void add_check(CliCommand& cmd) {
                       "  all      all of these but resume\n"
                       "Default: all but text, forms, resume and spec.");
   CLI::App* join = cmd->add_subcommand("merge", "Add up reports of `tgc check --json`, of shards or of files.");
-  join->add_option("REPORTS", o.reports, "what `tgc check --json` printed")->required();
+  join->add_option("REPORTS", o.reports_to_merge, "what `tgc check --json` printed")->required();
   join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
   cmd.add_positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
   cmd.set_group(OptionGroup::Input);
@@ -107,20 +108,22 @@ void add_check(CliCommand& cmd) {
   cmd.add_option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
   cmd.set_group(OptionGroup::Comparison);
   cmd.add_option("--stages", o.stages, "LIST", "compare these stages; see below");
-  auto* isolated = cmd.add_cli_flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
+  auto* isolates_stages =
+      cmd.add_cli_flag("--isolated", o.isolates_stages, "run each stage on tinygrad's graph of the stage before");
   auto* traced =
-      cmd.add_cli_flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
+      cmd.add_cli_flag("--traced", o.traces_rewrites, "attach an observer, as trace and stats do, without fast paths");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print the counts as JSON");
-  cmd.add_number_option("--show", o.show, "N", 0, kMaxShownItems,
+  cmd.add_number_option("--show", o.num_to_explain, "N", 0, kMaxShownItems,
                         "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
-  cmd.add_cli_flag("--list", o.list, "print one line per differing record: id, target, first stage");
+  cmd.add_cli_flag("--list", o.should_list_differences, "print one line per differing record: id, target, first stage");
   cmd.set_group(OptionGroup::Pipeline);
   cmd.add_jobs_option(o.num_jobs, "one per processor");
-  cmd.add_cli_flag(kLiveOption, o.live, kLiveOptionHelp)->excludes(isolated)->excludes(traced);
+  cmd.add_cli_flag(kLiveOption, o.live_python, kLiveOptionHelp)->excludes(isolates_stages)->excludes(traced);
   cmd.set_action([&o, join] {
-    if (join->parsed() && o.ci.has_files()) return report_error({.message = "merge takes no --junit or --sarif"});
+    if (join->parsed() && o.ci.has_report_files())
+      return report_error({.message = "merge takes no --junit or --sarif"});
     if (join->parsed()) return merge_reports(o);
     return o.files.empty() ? report_error({.message = "GOLDENS is required"}) : CheckCommand(o).run();
   });

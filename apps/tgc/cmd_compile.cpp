@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-struct CompileCommand {
+struct CompileCommandOptions {
   CompilePlan plan;
   bool json = false, no_cache = false, times = false, assembly = false;
   unsigned num_jobs = 1;
@@ -13,7 +13,7 @@ struct CompileCommand {
 };
 
 // Prints the assembly of hand-written kernels; `tgc dump` prints that of others.
-int print_assembly(const CompileCommand& o) {
+int print_assembly(const CompileCommandOptions& o) {
   const Session session = make_terminal_session(o.overrides, 1);
   for (const std::string& file : o.plan.inputs) {
     const SourceJob source = require_value(make_source_job(session, file, o.plan.language, o.overrides.target));
@@ -23,7 +23,7 @@ int print_assembly(const CompileCommand& o) {
   return 0;
 }
 
-int compile_inputs(CompileCommand& o) {
+int compile_inputs(CompileCommandOptions& o) {
   if (o.assembly) return print_assembly(o);
   o.plan.uses_cache = !o.no_cache;
   Session session = make_terminal_session(o.overrides, o.num_jobs);
@@ -37,7 +37,7 @@ int compile_inputs(CompileCommand& o) {
 }  // namespace
 
 void add_compile(CliCommand& cmd) {
-  auto& o = cmd.make_owned_value<CompileCommand>();
+  auto& o = cmd.make_owned_value<CompileCommandOptions>();
   cmd.set_description("Compile the source of every kernel with its target's compiler, and count what fails.",
                "tgc compile golden.jsonl.gz --target=CUDA",
                "--resources reports what the compiler reports: LLVM for CPUs and AMD GPUs, ptxas for NVIDIA GPUs.\n"

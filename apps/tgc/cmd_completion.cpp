@@ -8,13 +8,13 @@
 namespace tgc {
 namespace {
 
-using Words = std::vector<std::string>;
+using CompletionWords = std::vector<std::string>;
 
-const Words kShells = {"bash", "zsh", "fish"};
+const CompletionWords kShells = {"bash", "zsh", "fish"};
 
 // Returns the words that complete an option's value; an empty list if there are none.
-Words words_of_option(std::string_view option) {
-  Words out;
+CompletionWords words_of_option(std::string_view option) {
+  CompletionWords out;
   auto add_names = [&](auto&& rows) {
     for (auto&& row : rows) out.emplace_back(row.name);
   };
@@ -42,7 +42,7 @@ class CompletionCandidates {
  public:
   CompletionCandidates(std::string before, std::string_view typed)
       : kept_text_(std::move(before)), typed_prefix_(typed) {}
-  void add(const std::string& word, const std::string& help = "") {
+  void add_if_matching(const std::string& word, const std::string& help = "") {
     if (word.starts_with(typed_prefix_)) text_ += kept_text_ + word + (help.empty() ? "" : "\t" + help) + "\n";
   }
   const std::string& text() const { return text_; }
@@ -55,27 +55,30 @@ class CompletionCandidates {
 void add_options(CompletionCandidates& to, const CLI::App& command) {
   for (const CLI::Option* o : command.get_options()) {
     if (o->get_group().empty()) continue;
-    for (const std::string& name : o->get_lnames()) to.add("--" + name, first_sentence(o->get_description()));
-    for (const std::string& name : o->get_snames()) to.add("-" + name, first_sentence(o->get_description()));
+    for (const std::string& name : o->get_lnames())
+      to.add_if_matching("--" + name, first_sentence(o->get_description()));
+    for (const std::string& name : o->get_snames())
+      to.add_if_matching("-" + name, first_sentence(o->get_description()));
   }
 }
 
 void add_commands(CompletionCandidates& to, const CLI::App& app) {
-  for (const CLI::App* c : visible_commands(app)) to.add(c->get_name(), first_sentence(c->get_description()));
+  for (const CLI::App* c : visible_commands(app))
+    to.add_if_matching(c->get_name(), first_sentence(c->get_description()));
 }
 
-std::string completions_text(const CLI::App& app, const Words& words) {
+std::string completions_text(const CLI::App& app, const CompletionWords& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
   bool is_joined = equals != std::string_view::npos;  // true for --stage=expand, false for --stage expand
-  Words values;
+  CompletionWords values;
   if (command)
     values = words_of_option(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {
     size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // complete only the last item of a list a,b
     CompletionCandidates out(std::string(typed.substr(0, from)), typed.substr(from));
-    for (const std::string& value : values) out.add(value);
+    for (const std::string& value : values) out.add_if_matching(value);
     return out.text();
   }
   CompletionCandidates out("", typed);
@@ -84,10 +87,10 @@ std::string completions_text(const CLI::App& app, const Words& words) {
   } else if (!command) {
     add_commands(out, app);
   } else if (command->get_name() == "help") {
-    for (std::string_view topic : help_topics()) out.add(std::string(topic));
+    for (std::string_view topic : help_topics()) out.add_if_matching(std::string(topic));
     add_commands(out, app);
   } else if (command->get_name() == "completion") {
-    for (const std::string& shell : kShells) out.add(shell);
+    for (const std::string& shell : kShells) out.add_if_matching(shell);
   }
   return out.text();
 }
@@ -104,7 +107,7 @@ void add_completion(CliCommand& cmd) {
   });
 
   CLI::App& app = *cmd->get_parent();
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<CompletionWords>();
   CLI::App* asked = app.add_subcommand("complete", "answers those scripts at each TAB")->group("");
   asked->add_option("WORD", *words, "the words after tgc up to the cursor")->required();
   asked->callback([words, &app] { print_output(completions_text(app, *words)); });

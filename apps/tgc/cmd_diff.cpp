@@ -4,14 +4,14 @@
 namespace tgc {
 namespace {
 
-struct DiffCommand {
+struct DiffCommandOptions {
   std::string a, b;
   DiffPlan plan;
   CiOptions ci;
 };
 
-int run_diff(DiffCommand& o) {
-  o.plan.diff_style.uses_color = uses_color(1) && !o.ci.is_wanted();
+int run_diff(DiffCommandOptions& o) {
+  o.plan.diff_style.uses_color = uses_color(1) && !o.ci.requests_reports();
   const DiffReport report = require_value(diff_inputs(make_terminal_session(0), o.a, o.b, o.plan));
   o.plan.as_json ? print_output(report.text) : print_report(report.text);
   write_ci_reports(o.ci, report.ci, o.plan.as_json);
@@ -21,7 +21,7 @@ int run_diff(DiffCommand& o) {
 }  // namespace
 
 void add_diff(CliCommand& cmd) {
-  auto& o = cmd.make_owned_value<DiffCommand>();
+  auto& o = cmd.make_owned_value<DiffCommandOptions>();
   cmd.set_description("Compare two graphs by structure, or two recordings stage by stage.",
                       "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
   cmd.add_positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")

@@ -36,15 +36,15 @@ bool compiles_source(const StageSelection& stages) {
 int run_dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   DumpPlan plan = require_value(make_dump_plan("", format));
-  Session session = make_terminal_session(install_found_opts(o.overrides), o.num_jobs);
+  Session session = make_terminal_session(install_beam_opts(o.overrides), o.num_jobs);
   session.compile_options = o.compile;
   plan.num_threads = session.num_jobs, plan.compile_options = o.compile;
   plan.is_self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
-  plan.progress = [&](size_t done, size_t of) {
+  plan.report_progress = [&](size_t done, size_t of) {
     session.report_progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
-  DumpOutput out(o.output, plan.format == Format::Json);
+  DumpOutput out(o.output, plan.format == GraphFormat::Json);
   RuleStats stats;
   StatsObserver counter([](const StageRow& row) { return has_rewrites(row); }, stats);
   if (should_track_match_stats()) plan.stage_observer = &counter;
@@ -60,7 +60,7 @@ int run_dump(const DumpOptions& o) {
     require_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
     if (!compiles_source(stages))
       require_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
-    if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
+    if (o.why && (plan.format == GraphFormat::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
     if (debug.observes_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compilation(c); };
@@ -68,7 +68,7 @@ int run_dump(const DumpOptions& o) {
     auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
   }));
-  require_value(stages.outcome());
+  require_value(stages.check_words_matched());
   if (!out.num_written_texts() && o.stage != "changed")
     return report_error({.message = "no graph of the input has '" + o.stage + "'",
                          .file = o.input == "-" ? "" : o.input,

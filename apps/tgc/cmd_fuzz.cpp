@@ -9,14 +9,14 @@ namespace {
 
 struct FuzzOptions {
   FuzzSpec spec;
-  std::string live;
+  std::string live_python;
   unsigned num_jobs = std::max(1u, std::thread::hardware_concurrency());
   bool json = false;
 };
 
-int run(const FuzzOptions& o) {
+int run_fuzz(const FuzzOptions& o) {
   handle_termination();
-  Session session = make_terminal_session(o.num_jobs, o.live);
+  Session session = make_terminal_session(o.num_jobs, o.live_python);
   FuzzReport report = fuzz(session, o.spec);
   if (!report.error.empty() && !o.json) return report_error({.message = report.error});
   return (o.json ? print_output(report.json()) : print_report(report.text()), report.exit_code());
@@ -55,8 +55,8 @@ void add_fuzz(CliCommand& cmd) {
       ->excludes(graph);
   cmd.set_group(OptionGroup::Pipeline);
   cmd.add_jobs_option(o.num_jobs, "one per processor");
-  cmd.add_cli_flag(kLiveOption, o.live, kLiveOptionHelp);
-  cmd.set_action([&o] { return run(o); });
+  cmd.add_cli_flag(kLiveOption, o.live_python, kLiveOptionHelp);
+  cmd.set_action([&o] { return run_fuzz(o); });
 }
 
 }  // namespace tgc

@@ -12,12 +12,12 @@ struct LintOptions {
 };
 
 int run(const LintOptions& o) {
-  if (o.kinds && o.ci.has_files()) return report_error({.message = "--kinds takes no --junit or --sarif"});
+  if (o.kinds && o.ci.has_report_files()) return report_error({.message = "--kinds takes no --junit or --sarif"});
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
         print_output(std::string(k.kind) + "\t" + before + std::string(k.help_text) +
-                     (k.is_usual_finding ? " (told with --notes)\n" : "\n"));
+                     (k.is_usual_note ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;
@@ -36,7 +36,7 @@ int run(const LintOptions& o) {
   if (has_events) write_ci_reports(o.ci, lint.ci_report(), o.json);
   if (!has_events)
     return report_error({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
-  return !lint.findings().empty() ? 1 : lint.is_decided() ? 0 : 2;
+  return !lint.findings().empty() ? 1 : lint.has_all_facts() ? 0 : 2;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ int list_patterns(const PatternsOptions& o) {
           auto status = pipeline.require_ability(Ability::Rewrites);
           return status ? counts.add_pipeline(pipeline) : status;
         }));
-    require_value(counts.outcome());
+    require_value(counts.check_words_matched());
     return print_report(o.json ? counts.rules_json() : counts.rules_text()), 0;
   }
   auto rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();

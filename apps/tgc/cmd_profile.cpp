@@ -5,41 +5,41 @@
 namespace tgc {
 namespace {
 
-struct ProfileCommand {
-  std::string input, against, with;
+struct ProfileCommandOptions {
+  std::string input, newer_profile, kernel_source_input;
   CompileOverrides overrides;
   bool json = false, packets = false, waves = false, counters = false, memory = false;
   unsigned num_jobs = 0;
 };
 
-profile::Profile read_and_analyze(const ProfileCommand& o, const InputName& name) {
+profile::Profile read_and_analyze(const ProfileCommandOptions& o, const InputName& name) {
   auto trace = require_value(profile::read_trace(name.file));
   return require_value(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.num_jobs}));
 }
 
-bool shows_only_a_part(const ProfileCommand& o) {
-  return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
+bool shows_part_of_profile(const ProfileCommandOptions& o) {
+  return o.packets || o.waves || o.counters || o.memory || !o.newer_profile.empty();
 }
 
-bool shows_sources(const ProfileCommand& o, const InputName& name) {
-  return !shows_only_a_part(o) && (!name.id.empty() || !o.with.empty());
+bool shows_sources(const ProfileCommandOptions& o, const InputName& name) {
+  return !shows_part_of_profile(o) && (!name.id.empty() || !o.kernel_source_input.empty());
 }
 
-int run(const ProfileCommand& o) {
+int run_profile(const ProfileCommandOptions& o) {
   InputName name = InputName::parse(o.input);
   if (o.memory && !name.id.empty())
     return report_error({.message = "--memory is about the whole profile, not a kernel"});
-  const bool has_options =
-      !(o.with.empty() && o.overrides.target.empty() && o.overrides.settings_texts.empty() && o.overrides.opts.empty());
+  const bool has_options = !(o.kernel_source_input.empty() && o.overrides.target.empty() &&
+                             o.overrides.settings_texts.empty() && o.overrides.opts.empty());
   if (has_options && !shows_sources(o, name))
     return report_error({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
                          .expected = "TRACE#KERNEL, or --with"});
   profile::Profile p = read_and_analyze(o, name);
   const Session session = make_terminal_session(o.overrides, o.num_jobs);
-  if (!shows_only_a_part(o)) p.kernel_works = profile::find_kernel_works(session, p.trace);
-  if (shows_sources(o, name)) p.sources = require_value(profile::find_sources(session, o.with, p));
-  if (!o.against.empty()) {
-    profile::Profile other = read_and_analyze(o, InputName::parse(o.against));
+  if (!shows_part_of_profile(o)) p.kernel_works = profile::find_kernel_works(session, p.trace);
+  if (shows_sources(o, name)) p.sources = require_value(profile::find_sources(session, o.kernel_source_input, p));
+  if (!o.newer_profile.empty()) {
+    profile::Profile other = read_and_analyze(o, InputName::parse(o.newer_profile));
     print_report(o.json ? profile::comparison_json(p, other) : profile::comparison_text(p, other));
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
@@ -60,7 +60,7 @@ int run(const ProfileCommand& o) {
 }  // namespace
 
 void add_profile(CliCommand& cmd) {
-  auto& o = cmd.make_owned_value<ProfileCommand>();
+  auto& o = cmd.make_owned_value<ProfileCommandOptions>();
   cmd.set_description("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
                "tgc profile profile.pkl#r_32_32_16_2",
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
@@ -73,9 +73,10 @@ void add_profile(CliCommand& cmd) {
   cmd.add_positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
   cmd.set_group(OptionGroup::Input);
-  cmd.add_option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
+  cmd.add_option("--with", o.kernel_source_input, "INPUT",
+                 "a recording, rewrites.pkl or graph with the kernel, for its source lines");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.add_option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
+  cmd.add_option("--against", o.newer_profile, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.set_group(OptionGroup::Output);
   std::vector<CLI::Option*> parts;
   parts.push_back(cmd.add_cli_flag("--packets", o.packets, "list the packets of the traces"));
@@ -89,7 +90,7 @@ void add_profile(CliCommand& cmd) {
   cmd.add_json_flag(o.json);
   cmd.add_jobs_option(o.num_jobs, "one per processor");
   add_pipeline_options(cmd, o.overrides, false, false);
-  cmd.set_action([&o] { return run(o); });
+  cmd.set_action([&o] { return run_profile(o); });
 }
 
 }  // namespace tgc

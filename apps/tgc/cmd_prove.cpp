@@ -21,25 +21,26 @@ class VerdictCounts {
     const bool is_weak =
         p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest_sense() > FloatSense::ButNan;
     if (is_weak) name += " (" + std::string(name_of(p.weakest_sense())) + ")";
-    counts_[name]++, total_++, kernels_ += !p.is_schedule;
+    counts_by_verdict_[name]++, num_total_++, num_kernels_ += !p.is_schedule;
   }
-  size_t total() const { return total_; }
+  size_t total() const { return num_total_; }
   std::string text() const {
-    std::string out = count_text(total_, kernels_ ? "kernel" : "schedule") + ":";
-    for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
-    if (kernels_) out += "; a proof covers neither the schedule before a kernel nor its source";
+    std::string out = count_text(num_total_, num_kernels_ ? "kernel" : "schedule") + ":";
+    for (auto& [name, count] : counts_by_verdict_)
+      out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
+    if (num_kernels_) out += "; a proof covers neither the schedule before a kernel nor its source";
     return out + "\n";
   }
 
  private:
-  std::map<std::string, size_t> counts_;
-  size_t total_ = 0, kernels_ = 0;
+  std::map<std::string, size_t> counts_by_verdict_;
+  size_t num_total_ = 0, num_kernels_ = 0;
 };
 
-int run(const ProveOptions& o) {
+int run_prove(const ProveOptions& o) {
   if (o.should_prove_rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
-  const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
+  const FloatSense accepted = require_value(catch_failures([&] { return parse_float_sense(o.float_sense); }));
   const Shard shard = o.parsed_shard();
   const KernelProofOptions options{.should_check_stages = !o.should_skip_ref_check,
                                    .timeout_seconds = o.timeout_seconds};
@@ -62,7 +63,7 @@ int run(const ProveOptions& o) {
       session.report_progress(count_text(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require_value(refusals.for_each_input(o.input, o.kernel, [&](InputGraph graph) -> Status {
-      if (!shard.has_record(number++)) return Status(Unit{});
+      if (!shard.has_item(number++)) return Status(Unit{});
       // tgc's own pipeline repeats the rewrites of kernels that it can compile; for other graphs, the recorded rewrites
       // are proven
       if (!session.compiler()->can_compile(graph) || graph.is_tensor_graph) {
@@ -98,7 +99,7 @@ int run(const ProveOptions& o) {
 
 }  // namespace
 
-FloatSense weakest_sense(const std::string& name) {
+FloatSense parse_float_sense(const std::string& name) {
   if (name == "but-nan") return FloatSense::ButNan;
   for (int s = 0; s <= int(FloatSense::Real); s++)
     if (name_of(FloatSense(s)) == name) return FloatSense(s);
@@ -144,7 +145,7 @@ void add_prove(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.should_print_json, "print one JSON object for each kernel");
   add_pipeline_options(cmd, o.overrides);
-  cmd.set_action([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
+  cmd.set_action([&o, join] { return join->parsed() ? merge_reports(o) : run_prove(o); });
 }
 
 }  // namespace tgc

@@ -25,14 +25,14 @@ int run_stats(const StatsOptions& o) {
   require_value(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
     if (pipeline.has_ability(Ability::Attempts)) {
       Status status = pipeline.count_rules(attempts, stages);
-      if (stages.is_unknown()) require_value(status);
+      if (stages.has_unknown_stage()) require_value(status);
       return status;
     }
     require_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
     return counts.add_pipeline(pipeline);
   }));
   if (counts.num_pipelines()) {
-    require_value(counts.outcome());
+    require_value(counts.check_words_matched());
     return print_report(o.json ? counts.json() : counts.text()), refusals.has_failures();
   }
   std::vector<const RuleSet*> sets;

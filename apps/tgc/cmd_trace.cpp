@@ -61,10 +61,10 @@ class TraceCommand {
       require_for_options(*options_.app, pipeline, Ability::Compile, {"--replay"});
       if (pipeline.has_ability(Ability::Compile)) require_value(check_rule_name(filter_));
       Status status = pipeline.trace_stages(to, stages);
-      if (stages.is_unknown()) require_value(status);
+      if (stages.has_unknown_stage()) require_value(status);
       return status;
     });
-    return status ? stages.outcome() : status;
+    return status ? stages.check_words_matched() : status;
   }
   // --stage lists stages of tgc's own pipeline, or is the name or slug of one stage of another pipeline.
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {

@@ -20,7 +20,7 @@ struct VerifyOptions {
 int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   StructureReport report = check_structure(nodes, !in.list.empty());
-  out.add(json ? report.json(in.info.name) : report.text(in.info.name));
+  out.hold_text(json ? report.json(in.info.name) : report.text(in.info.name));
   return report.ok() ? 0 : 1;
 }
 
@@ -68,7 +68,7 @@ int verify_input(const VerifyOptions& o) {
         std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
         auto violation = first_invalid_node(nodes, spec, !in.list.empty());
         if (violation) exit_code = 1;
-        out.add((o.json ? verdict_json : verdict_text)(in, spec, nodes.size(), violation));
+        out.hold_text((o.json ? verdict_json : verdict_text)(in, spec, nodes.size(), violation));
         return Unit{};
       },
       true));

@@ -60,7 +60,7 @@ ViewRequest make_view_request(const ViewOptions& o) {
           .run_device = o.device};
 }
 
-int view(const ViewOptions& o) {
+int run_view(const ViewOptions& o) {
   Session session = make_terminal_session(o.overrides, 0);
   session.compile_options.has_source_lines = true;
   std::string page;
@@ -110,7 +110,7 @@ void add_view(CliCommand& cmd) {
   add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o] {
     if (!o.run && !o.bisect && !o.device.empty()) o.overrides.target = o.device;
-    return view(o);
+    return run_view(o);
   });
 }
 

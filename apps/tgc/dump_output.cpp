@@ -16,7 +16,7 @@ Status DumpOutput::write(const std::vector<DumpText>& texts) {
 Status DumpOutput::release() {
   if (output_file_text_) return write_file(output_path_, *output_file_text_);
   if (!json_texts_.empty())
-    held_output_.add(json_texts_.size() == 1 ? json_texts_[0].text : make_json_document(json_texts_));
+    held_output_.hold_text(json_texts_.size() == 1 ? json_texts_[0].text : make_json_document(json_texts_));
   return held_output_.release();
 }
 
@@ -26,8 +26,9 @@ Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
       return Diag{.message = "'" + std::string(t.row->name) + "' is binary and is not printed to a terminal",
                   .expected = "-o FILE, or a pipe"};
     if (is_json_) json_texts_.push_back(t);
-    else if (texts.size() > 1) held_output_.add("# " + t.graph_name + ": " + std::string(t.row->name) + "\n" + t.text);
-    else held_output_.add(t.text);
+    else if (texts.size() > 1)
+      held_output_.hold_text("# " + t.graph_name + ": " + std::string(t.row->name) + "\n" + t.text);
+    else held_output_.hold_text(t.text);
   }
   return Unit{};
 }

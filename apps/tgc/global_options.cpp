@@ -54,7 +54,7 @@ void add_global_options(CLI::App& app) {
                                        "import ops that tgc does not know as this file says; see `tgc help upgrades`")
       ->type_name("FILE")
       ->trigger_on_parse();
-  app.add_flag_callback("--allow-custom", [] { allow_custom_ops(true); },
+  app.add_flag_callback("--allow-custom", [] { set_custom_ops_allowed(true); },
                         "compile and run the code in the input's CUSTOM and CUSTOMI nodes")
       ->trigger_on_parse();
 }

@@ -12,7 +12,7 @@ HeldOutput::~HeldOutput() {
   if (file_) std::fclose(file_);
 }
 
-void HeldOutput::add(std::string_view text) {
+void HeldOutput::hold_text(std::string_view text) {
   constexpr size_t kMost = size_t{1} << 20;
   text_in_memory_ += text;
   if (text_in_memory_.size() < kMost) return;

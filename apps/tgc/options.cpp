@@ -49,7 +49,7 @@ void add_ci_options(CliCommand& cmd, CiOptions& options) {
 }
 
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json) {
-  if (!options.is_wanted()) return;
+  if (!options.requests_reports()) return;
   const std::string annotations = require_value(options.write_reports(report));
   print_workflow_commands(annotations, json);
 }

@@ -59,6 +59,6 @@ void note_unchecked_schedules(const Session& session, const std::string& input, 
 // If BEAM=N with N >= 1 is set (by --set or the environment), makes later compilations use the opts that `tgc beam`
 // found. Warns if these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without
 // the variables of the search that are not also settings of the pipeline.
-CompileOverrides install_found_opts(CompileOverrides over);
+CompileOverrides install_beam_opts(CompileOverrides over);
 
 }  // namespace tgc

@@ -51,7 +51,7 @@ class ProgramWriter {
 
 // Reads the value of --floats: the weakest sense of floats with which --strict accepts a proof. Throws Failure for an
 // unknown name.
-FloatSense weakest_sense(const std::string& name);
+FloatSense parse_float_sense(const std::string& name);
 
 // Merges the files `reports_to_merge` into the file `merged_report_path` (empty: standard output). Returns the exit
 // code.

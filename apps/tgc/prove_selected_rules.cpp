@@ -30,7 +30,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                         .should_stop = session.cancel_check(),
                         .on_progress = [&](const std::string& what) { session.report_progress(what); }};
   require_value(export_rules(require_value(resolve_tinygrad(live)), how, path));
-  const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
+  const FloatSense accepted = require_value(catch_failures([&] { return parse_float_sense(o.float_sense); }));
   ProofCache cache;
   cache.make_persistent();
   std::vector<LiveRuleProof> all;
@@ -69,7 +69,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
 }
 
 int prove_rules(const ProveOptions& o) {
-  const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
+  const FloatSense accepted = require_value(catch_failures([&] { return parse_float_sense(o.float_sense); }));
   std::vector<std::string_view> stages;
   if (!o.stage.empty())
     stages =
@@ -86,7 +86,7 @@ int prove_rules(const ProveOptions& o) {
     auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
     if (!is_rewrite(*r.rule)) return true;
     if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
-    if (!shard.has_record(number++)) return true;
+    if (!shard.has_item(number++)) return true;
     return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());

@@ -23,7 +23,7 @@ class RunCommand {
  public:
   explicit RunCommand(const RunCommandOptions& options)
       : options_(options), run_options_(options.run_options),
-        session_(make_terminal_session(install_found_opts(options.overrides))) {}
+        session_(make_terminal_session(install_beam_opts(options.overrides))) {}
 
   int run() {
     run_options_.input.is_one_of_several = options_.inputs.size() > 1;

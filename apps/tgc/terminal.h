@@ -42,7 +42,7 @@ class HeldOutput {
   HeldOutput() = default;
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
-  void add(std::string_view text);
+  void hold_text(std::string_view text);
   Status release();  // fails if the temporary file cannot be flushed or read
 
  private:

@@ -56,7 +56,7 @@ void note_unchecked_schedules(const Session& session, const std::string& input, 
                         std::string(command) + " " + quote_for_shell(schedules_file));
 }
 
-CompileOverrides install_found_opts(CompileOverrides over) {
+CompileOverrides install_beam_opts(CompileOverrides over) {
   auto beam = BeamSettings::extract_settings(over.settings_texts);
   if (!beam) return show_warning(beam.diag()), over;
   if (beam->BEAM < 1) return over;

@@ -18,7 +18,7 @@ namespace tgc {
 
 namespace {
 
-constexpr size_t kFromRounds = 6;
+constexpr size_t kMaxTimedFinalists = 6;
 
 struct Finalist {
   OptTexts opts;
@@ -53,7 +53,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     for (const CandidateLog& c : round.candidates)
       if (c.outcome == CandidateOutcome::Timed) timed.push_back(&c);
   std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->fastest_seconds; });
-  timed.resize(std::min(timed.size(), kFromRounds));
+  timed.resize(std::min(timed.size(), kMaxTimedFinalists));
 
   CandidateSpec spec = make_candidate_spec(kernel, plan, times.compiling_device());
   spec.max_uops = 0;
@@ -89,14 +89,14 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     if (!std::isfinite(c.seconds)) continue;
     log.opts = c.opts;
     log.kernel_seconds = c.seconds;
-    log.reference_device = times.reference_label();
+    log.result_origin = times.reference_label();
     return;
   }
   throw Failure(std::string("none of the best candidates runs and computes the right result") +
                 (why.empty() ? "" : ": " + why));
 }
 
-using Report = std::function<Status(const BeamLog&)>;
+using LogReporter = std::function<Status(const BeamLog&)>;
 
 class UntimedTimeSource : public TimeSource {
  public:
@@ -111,7 +111,7 @@ struct SearchItem {
   InputGraph compiled = {};  // kernel that tinygrad compiles with the opts; empty if tgc applies the opts
   size_t num_runs = 1;
   double seconds = 0;        // the kernel's time with hand-coded opts; 0: not measured
-  bool is_of_tinygrad() const { return compiled.graph != nullptr; }
+  bool is_compiled_by_tinygrad() const { return compiled.graph != nullptr; }
   double total_seconds() const { return seconds * double(num_runs); }
 };
 
@@ -133,7 +133,7 @@ class KernelCollector {
 
  private:
   Status add_graph(InputGraph graph) {
-    if (session_.compiler()->leaves_opts_to_tinygrad()) return add_live(std::move(graph));
+    if (session_.compiler()->leaves_opts_to_tinygrad()) return add_live_graph(std::move(graph));
     auto begun = session_.begin(std::move(graph));
     if (!begun) {
       Diag diag = begun.diag();
@@ -150,11 +150,11 @@ class KernelCollector {
     return Unit{};
   }
 
-  Status add_live(InputGraph graph) {
+  Status add_live_graph(InputGraph graph) {
     if (graph.is_tensor_graph) {
       auto pipeline = session_.pipeline(std::move(graph));
       if (!pipeline) return pipeline.diag();
-      return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return add_live(std::move(kernel)); });
+      return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return add_live_graph(std::move(kernel)); });
     }
     auto kernel = kernel_to_optimize(session_, graph, graph.info.target);
     if (!kernel) return session_.send_warning(kernel.diag()), Unit{};
@@ -177,7 +177,7 @@ class KernelCollector {
     auto [known, is_new] = index_by_id_.emplace(std::move(id), items_.size());
     if (!is_new) {
       if (known->second < items_.size()) items_[known->second].num_runs++;
-    } else if (plan_.shard.has_record(key_prefix(kernel->graph_key()))) {
+    } else if (plan_.shard.has_item(key_prefix(kernel->graph_key()))) {
       items_.push_back({std::move(found), std::move(compiled)});
     } else {
       known->second = SIZE_MAX;
@@ -196,13 +196,13 @@ std::unique_ptr<BeamResults> open_results(const BeamPlan& plan) {
                                    : std::make_unique<BeamResults>(plan.results_path, SqliteDatabase::Mode::Write);
 }
 
-Status replay_search(Session session, const BeamPlan& plan, const Report& report) {
+Status replay_search(Session session, const BeamPlan& plan, const LogReporter& report) {
   auto times = ReplayTimes::open(plan.replay_path);
   if (!times) return times.diag();
   session.overrides.target = times->target();
   SearchPlan search = plan.search_plan;
   search.code_identity = times->code_identity();
-  search.beam_width = times->width();
+  search.beam_width = times->beam_width();
   auto items = KernelCollector(session, plan).collect_kernels();
   if (!items) return items.diag();
   auto results = catch_failures([&] { return open_results(plan); });
@@ -219,7 +219,7 @@ Status replay_search(Session session, const BeamPlan& plan, const Report& report
     times->begin_kernel(item.kernel.name(), compiles.device.get());
     auto log = beam_search(session, item.kernel, search, *times);
     if (!log) return log.diag();
-    log->device = "times of a file", log->reference_device = plan.replay_path;
+    log->device = "times of a file", log->result_origin = plan.replay_path;
     auto kept = catch_failures(
         [&] { return *results ? (*results)->store_result(BeamResult::from_log(*log)) : void(), Unit{}; });
     if (!kept) return kept;
@@ -228,7 +228,7 @@ Status replay_search(Session session, const BeamPlan& plan, const Report& report
   return Unit{};
 }
 
-Status enumerate_candidates(const Session& session, const BeamPlan& plan, const Report& report) {
+Status enumerate_candidates(const Session& session, const BeamPlan& plan, const LogReporter& report) {
   SearchPlan search = plan.search_plan;
   search.code_identity = CodeIdentity::None;
   search.max_rounds = 1;
@@ -245,7 +245,7 @@ Status enumerate_candidates(const Session& session, const BeamPlan& plan, const 
 
 class SearchRunner {
  public:
-  SearchRunner(const Session& session, const BeamPlan& plan, const Report& report)
+  SearchRunner(const Session& session, const BeamPlan& plan, const LogReporter& report)
       : session_(session), plan_(plan), report_(report) {}
 
   Status run() {
@@ -254,7 +254,7 @@ class SearchRunner {
     auto results = catch_failures([&] { return open_results(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
-    begin_ = Clock::now();  // the time budget does not include the start of the live pipeline
+    begin_time_ = Clock::now();  // the time budget does not include the start of the live pipeline
     if (plan_.budget_seconds > 0 && items->size() > 1) {
       for (SearchItem& item : *items)
         if (auto status = time_hand_coded(item); !status) return status;
@@ -276,7 +276,7 @@ class SearchRunner {
  private:
   double seconds_left() const {
     if (plan_.budget_seconds <= 0) return INFINITY;
-    return plan_.budget_seconds - seconds_since(begin_);
+    return plan_.budget_seconds - seconds_since(begin_time_);
   }
   Result<Placement> choose_place_for(const SearchItem& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !can_run_here(target))
@@ -315,7 +315,7 @@ class SearchRunner {
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = cached_device_name(target);
     // each pipeline has its own results
-    if (item.is_of_tinygrad()) device += ", " + item.kernel.kernel_origin().producer;
+    if (item.is_compiled_by_tinygrad()) device += ", " + item.kernel.kernel_origin().producer;
     MeasuredCandidates measured;
     if (results_ && !plan_.should_search_again) {
       auto known =
@@ -350,7 +350,7 @@ class SearchRunner {
   void set_program_facts(BeamLog& log, const SearchItem& item) const {
     log.function_name = name_in_program(item.kernel);
     const std::string& producer = item.kernel.kernel_origin().producer;
-    if (item.is_of_tinygrad()) return void(log.applying_pipeline = producer);
+    if (item.is_compiled_by_tinygrad()) return void(log.applying_pipeline = producer);
     const std::string own = "tinygrad " + session_.compiler()->release_name();
     if (release_of(producer) != release_of(own)) log.applying_pipeline = "tgc's own pipeline (" + own + ")";
   }
@@ -361,7 +361,7 @@ class SearchRunner {
     Graph& graph = item.kernel.graph();
     out.opts = texts_of_opts(graph, read_opt_list(graph, known.opts));
     out.kernel_seconds = known.kernel_seconds, out.hand_coded_seconds = known.hand_coded_seconds,
-    out.reference_device = known.reference_device;
+    out.result_origin = known.result_origin;
     out.found_time_utc = known.stored_time_utc;
     set_program_facts(out, item);
     return out;
@@ -375,11 +375,11 @@ class SearchRunner {
 
   const Session& session_;
   const BeamPlan& plan_;
-  const Report& report_;
+  const LogReporter& report_;
   std::unique_ptr<BeamResults> results_;
   std::map<std::string, std::string> devices_;
   size_t num_searched_ = 0;
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_time_ = Clock::now();
 };
 
 }  // namespace
@@ -393,7 +393,7 @@ std::string device_name(const std::string& target) {
   return cpu ? (*cpu)->description() : "";
 }
 
-Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
+Status run_beam(const Session& session, const BeamPlan& plan, const LogReporter& report) {
   if (!plan.replay_path.empty()) return replay_search(session, plan, report);
   Session there = session;
   if (!plan.device.empty() && session.overrides.target.empty()) {

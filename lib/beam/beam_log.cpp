@@ -80,7 +80,7 @@ std::string result_json(const BeamLog& log) {
     json.member("candidates", log.num_candidates()).member("timed", log.num_with_outcome(CandidateOutcome::Timed));
     json.member("wall", log.wall_seconds).member("interrupted", log.was_interrupted).member("resumed", log.num_resumed);
     json.member("found_before", !log.found_time_utc.empty());
-    json.member("reference", log.reference_device);
+    json.member("reference", log.result_origin);
     if (!log.function_name.empty()) json.member("function", log.function_name);
     if (!log.applying_pipeline.empty()) json.member("applied_by", log.applying_pipeline);
     json.key("rounds").array([&] {

@@ -37,7 +37,7 @@ struct BeamLog {
   // The UTC time at which an earlier search stored this result; empty: this search found it.
   std::string found_time_utc;
   size_t num_resumed = 0;        // candidates whose log comes from an interrupted search
-  std::string reference_device;  // device that computed the expected results, or the file that the result comes from
+  std::string result_origin;  // device that computed the expected results, or the file that the result comes from
   std::string applying_pipeline;  // pipeline that applies the opts, if reports should name it; else empty
   // The kernel's name as DEBUG=2 shows it.
   std::string function_name;

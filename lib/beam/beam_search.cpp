@@ -43,7 +43,7 @@ class BeamSearcher {
   }
 
  private:
-  double elapsed_seconds() const { return seconds_since(begin_); }
+  double elapsed_seconds() const { return seconds_since(begin_time_); }
   OptTexts opt_texts(const Scheduler& s) const { return texts_of_opts(kernel_.graph(), s.applied_opts()); }
   bool should_stop() {
     if (session_.is_cancelled() || elapsed_seconds() > plan_.limit_seconds) log_.was_interrupted = true;
@@ -184,7 +184,7 @@ class BeamSearcher {
   CandidateFilter filter_;
   BeamLog log_;
   std::multiset<double> fastest_times_;
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_time_ = Clock::now();
 };
 
 }  // namespace

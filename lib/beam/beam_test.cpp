@@ -145,7 +145,7 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
   std::filesystem::remove(plan.results_path);
   auto first = run(plan);
   REQUIRE(first.size() == 1);
-  CHECK(first[0].reference_device == "REF");
+  CHECK(first[0].result_origin == "REF");
   CHECK(first[0].kernel_seconds > 0);
   CHECK(first[0].hand_coded_seconds.value_or(0) >= first[0].kernel_seconds);
   CHECK(first[0].num_with_outcome(CandidateOutcome::Timed) > 10);

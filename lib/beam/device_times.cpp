@@ -24,7 +24,7 @@ constexpr double kSlowFactor = 3;             // candidates slower than 3 * keep
 constexpr double kReliableSlowFactor = 1.25;  // replaces kSlowFactor if the runs are long enough to be reliable
 constexpr double kDelaySeconds = 0.02;        // another process may delay a run by this time
 constexpr double kStopFactor = 2;             // see TimingLimits::limit()
-constexpr double kNewWorker = 0.03;
+constexpr double kWorkerStartSeconds = 0.03;
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 constexpr double kMostForRef = 3e7;           // REF is too slow for a kernel with more operations
 
@@ -39,7 +39,7 @@ struct DeviceTimes::TimingLimits {
   double keep_limit = INFINITY;
   int min_runs = kRuns;        // a candidate that is much slower than `keep_limit` may run less often
 
-  double limit() const { return kStopFactor * keep_limit * min_runs + kNewWorker; }
+  double limit_seconds() const { return kStopFactor * keep_limit * min_runs + kWorkerStartSeconds; }
   // Calls `run` repeatedly, and returns the least of the times that it returns, times `factor`.
   template <class Run>
   double fastest_seconds(double factor, Run&& run) const {
@@ -74,7 +74,7 @@ struct DeviceTimes::TimedLaunch {
   double time_factor = 1;
 
   TimedLaunch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
-    variable_values = std::move(e.arguments(times.variables_).value_or_throw());
+    variable_values = std::move(e.variable_arguments(times.variables_).value_or_throw());
     size = e.launch_size(times.variables_).value_or_throw();
     if (times.options_.shrinks_grids) {
       TimingGrid grid = make_timing_grid(size.global_size);
@@ -135,7 +135,7 @@ class DeviceTimes::CandidateHolder {
       });
       loaded_candidates_.push_back(std::move(loaded));
     }
-    device.start_threads(threads);
+    device.prepare_launches(threads);
   }
 
   Result<std::string> time_prepared(size_t number, const TimingLimits& limits) {
@@ -188,10 +188,10 @@ Result<double> DeviceTimes::run_in_worker(BeamCandidate& candidate, const Timing
   ByteWriter message;
   message.write_number(size_t(it - prepared_candidates_.begin())).write_bytes(&limits, sizeof limits);
   (void)worker_process_->send(message.take_bytes());  // the answer reports a dead worker
-  double limit = std::min(options_.timeout_seconds, limits.limit());
-  auto answer = worker_process_->receive_answer(limit);
+  double limit_seconds = std::min(options_.timeout_seconds, limits.limit_seconds());
+  auto answer = worker_process_->receive_answer(limit_seconds);
   is_too_slow_ = worker_process_->worker_exit() && worker_process_->worker_exit()->has_timed_out &&
-                 limit < options_.timeout_seconds;
+                 limit_seconds < options_.timeout_seconds;
   if (!answer && worker_process_->worker_exit()) worker_process_.reset();
   return catch_failures([&] {
     double seconds = 0;

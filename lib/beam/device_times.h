@@ -75,7 +75,7 @@ class ReplayTimes : public TimeSource {
 
   CodeIdentity code_identity() const { return code_identity_; }
   const std::string& target() const { return target_; }
-  size_t width() const { return beam_width_; }
+  size_t beam_width() const { return beam_width_; }
   bool has_kernel(const std::string& kernel) const { return kernel_times_.contains(kernel); }
   void begin_kernel(const std::string& kernel, Device* compiler) {
     current_times_ = &kernel_times_.at(kernel), compiling_device_ = compiler;

@@ -27,7 +27,7 @@ BeamResult result_of_row(const SqlStatement& row) {
   out.beam_width = row.int_column(4), out.estimate = row.int_column(5);
   out.opts = row.text(6);
   out.kernel_seconds = row.real_column(7), out.hand_coded_seconds = row.optional_real_column(8);
-  out.reference_device = row.text(9), out.stored_time_utc = row.text(10);
+  out.result_origin = row.text(9), out.stored_time_utc = row.text(10);
   if (std::string measured = row.text(11); !measured.empty()) out.measured_json = std::move(measured);
   return out;
 }
@@ -50,7 +50,7 @@ BeamResult BeamResult::from_log(const BeamLog& log) {
           .opts = opts_as_text(log.opts),
           .kernel_seconds = log.kernel_seconds,
           .hand_coded_seconds = log.hand_coded_seconds,
-          .reference_device = log.reference_device,
+          .result_origin = log.result_origin,
           .stored_time_utc = "",
           .measured_json = log.was_interrupted ? std::optional(measurements_json(log)) : std::nullopt};
 }
@@ -117,7 +117,7 @@ void BeamResults::store_result(const BeamResult& r) {
   s.bind_value(r.opts).bind_value(r.kernel_seconds);
   if (r.hand_coded_seconds) s.bind_value(*r.hand_coded_seconds);
   else s.bind_null();
-  s.bind_value(r.reference_device);
+  s.bind_value(r.result_origin);
   if (r.stored_time_utc.empty()) s.bind_null();
   else s.bind_value(r.stored_time_utc);
   s.step();
@@ -198,7 +198,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
           json.member("device", r.device).member("width", r.beam_width).member("opts", r.opts);
           json.member("seconds", r.kernel_seconds)
               .member("before", r.hand_coded_seconds)
-              .member("reference", r.reference_device);
+              .member("reference", r.result_origin);
           json.member("made", r.stored_time_utc).member("interrupted", r.measured_json.has_value());
         });
     });

@@ -14,7 +14,7 @@ struct BeamResult {
   std::string opts;           // text of opts_as_text()
   double kernel_seconds = 0;  // 0: unknown
   std::optional<double> hand_coded_seconds;
-  std::string reference_device;  // device that computed the expected results, or the file that the result comes from
+  std::string result_origin;  // device that computed the expected results, or the file that the result comes from
   // In UTC. store_result() stores the current time instead of an empty text.
   std::string stored_time_utc;
   std::optional<std::string> measured_json;  // measurements_json() of an interrupted search; else nullopt

@@ -11,7 +11,7 @@ namespace tgc {
 
 OptTexts texts_of_opts(Graph& graph, std::span<const Opt> opts) {
   OptTexts out;
-  for (const Opt& opt : opts) out.push_back(to_arg(graph, opt).repr());
+  for (const Opt& opt : opts) out.push_back(opt_to_arg(graph, opt).repr());
   return out;
 }
 
@@ -24,7 +24,7 @@ std::string opts_as_text(const OptTexts& opts) {
 std::vector<Opt> read_opt_list(Graph& graph, const std::string& text) {
   auto records = read_opts(graph, text, "a list of opts");
   std::vector<Opt> out;
-  for (Arg record : records.value_or_throw()) out.push_back(to_opt(record));
+  for (Arg record : records.value_or_throw()) out.push_back(opt_from_arg(record));
   return out;
 }
 

@@ -58,7 +58,7 @@ void import_row(const SqlStatement& row, BeamResults& results, const std::string
   std::memcpy(out.graph_key.data(), key.data(), key.size());
   out.beam_width = row.int_column(1), out.estimate = row.int_column(2);
   out.opts = opts_as_text(unpickle_opt_texts(row.text(5)));
-  out.reference_device = "tinygrad's cache";
+  out.result_origin = "tinygrad's cache";
   results.store_result(out);
 }
 
@@ -153,18 +153,18 @@ class OptPickler {
   }
 
   void append_text(const std::string& s) {
-    auto [it, is_new] = texts_.emplace(s, num_memoized_);
+    auto [it, is_new] = text_memo_indices_.emplace(s, num_memoized_);
     if (!is_new) return append_memo_get(it->second);
     out_ += "\x8c" + little_endian(s.size(), 1) + s;
     memoize();
   }
   void append_global(const std::string& name) {
-    auto known = globals_.find(name);
-    if (known != globals_.end()) return append_memo_get(known->second);
+    auto known = global_memo_indices_.find(name);
+    if (known != global_memo_indices_.end()) return append_memo_get(known->second);
     append_text(std::string(kModule));
     append_text(name);
     out_ += '\x93';
-    globals_[name] = memoize();
+    global_memo_indices_[name] = memoize();
   }
   void append_number(int64_t n) {
     if (n >= 0 && n < 256) out_ += "K" + little_endian(uint64_t(n), 1);
@@ -189,7 +189,7 @@ class OptPickler {
     memoize();
     out_ += '(';
     append_text("op");
-    if (auto known = ops_.find(opt.op); known != ops_.end()) {
+    if (auto known = op_memo_indices_.find(opt.op); known != op_memo_indices_.end()) {
       append_memo_get(known->second);
     } else {
       append_global("OptOps");
@@ -197,7 +197,7 @@ class OptPickler {
       out_ += '\x85';
       memoize();
       out_ += 'R';
-      ops_[opt.op] = memoize();
+      op_memo_indices_[opt.op] = memoize();
     }
     append_text("axis");
     if (opt.axis) append_number(*opt.axis);
@@ -209,8 +209,8 @@ class OptPickler {
 
   std::string out_;
   size_t num_memoized_ = 0;
-  std::map<std::string, size_t> texts_, globals_;
-  std::map<OptOps, size_t> ops_;
+  std::map<std::string, size_t> text_memo_indices_, global_memo_indices_;
+  std::map<OptOps, size_t> op_memo_indices_;
   std::vector<size_t> opt_memo_indices_;
 };
 

@@ -56,7 +56,7 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   TimedGraph out{pipeline.name(), pipeline.target()};
   GraphTime time{.num_nodes = toposort(pipeline.ast()).size()};
   double whole = 0;
-  for (const Pipeline::Row& row : *rows) {
+  for (const Pipeline::StageData& row : *rows) {
     if (!row.recorded_stage || row.recorded_stage->stage_seconds < 0) continue;
     const double ms = row.recorded_stage->stage_seconds * 1000;
     time.stages.push_back({row.stage->name, row.result ? toposort(row.result).size() : 0, ms});
@@ -94,7 +94,7 @@ Result<BenchInputs> read_inputs(const Session& session, const BenchPlan& plan) {
         out.producer = (*pipeline)->producer();
         return Unit{};
       }
-      auto job = session.job_for_input(graph);
+      auto job = session.spec_for_input(graph);
       if (!job) return job.diag();
       auto timed = make_timed_input(graph, *job);
       if (!timed) return timed.diag();
@@ -107,7 +107,7 @@ Result<BenchInputs> read_inputs(const Session& session, const BenchPlan& plan) {
 }
 
 // Returns the peak memory in MiB, or 0 without /proc. The peak of getrusage() would include memory from before exec().
-double peak_memory_mb() {
+double peak_memory_mib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
@@ -200,9 +200,9 @@ std::string BenchReport::text(bool list) const {
   row("total", total_times_);
   for (auto& [name, times] : stage_times_) row(name, times);
   if (bench_result_.num_recorded_graphs < bench_result_.graphs.size())
-    out +=
-        formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                  bench_plan_.repeats, count_text(num_threads_, "thread").c_str(), runs_per_second(), peak_memory_mb());
+    out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                     bench_plan_.repeats, count_text(num_threads_, "thread").c_str(), runs_per_second(),
+                     peak_memory_mib());
   if (bench_result_.num_recorded_graphs)
     out += "processor time of " + bench_result_.recording_release + " for " +
            count_text(bench_result_.num_recorded_graphs, "graph") + ", in one run each, without the exporter's own\n";
@@ -227,7 +227,7 @@ std::string BenchReport::json(bool list) const {
       for (auto& [name, times] : stage_times_) json.key(name), object(times);
     });
     json.member("threads", num_threads_).member("repeats", bench_plan_.repeats);
-    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_memory_mb(), "%.1f");
+    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_memory_mib(), "%.1f");
     json.member("refused", num_refused_graphs_);
     if (bench_result_.num_recorded_graphs)
       json.member("recorded", bench_result_.num_recorded_graphs).member("recorded_by", bench_result_.recording_release);

@@ -22,7 +22,8 @@ TEST_CASE("bench: a graph after a stage is timed from the next stage on") {
   REQUIRE(c->run_through_stage(get_stage_row("expander")).ok());
   GraphInfo info{.name = "k", .stage = "expander", .target = c->target().name()};
   const auto late = std::filesystem::temp_directory_path() / ("tgc_bench_test." + std::to_string(getpid()) + ".uop");
-  std::ofstream(late, std::ios::binary) << write_graph(Format::Pyrender, c->current_graph(), info).value_or_throw();
+  std::ofstream(late, std::ios::binary)
+      << write_graph(GraphFormat::Pyrender, c->current_graph(), info).value_or_throw();
   auto timed = run_bench(session, {.inputs = {kernel, late.string()}, .repeats = 1});
   std::filesystem::remove(late);
   REQUIRE_MESSAGE(timed.ok(), timed.diag().text());

@@ -75,8 +75,8 @@ class KernelBench {
 
  private:
   struct SlowestKernel {  // a kernel to explain after all kernels are timed
-    size_t number = 0;    // index into out_.kernels
-    InputGraph in;
+    size_t kernel_index = 0;    // index into out_.kernels
+    InputGraph input_graph;
     double seconds = 0;
   };
 
@@ -135,10 +135,10 @@ class KernelBench {
   }
 
   void explain_slowness(SlowestKernel& slowest) {
-    BenchedKernel& k = out_.kernels[slowest.number];
+    BenchedKernel& k = out_.kernels[slowest.kernel_index];
     session_.report_progress("why " + k.name + " is slow");
     k.is_explained = true;
-    if (auto done = catch_failures([&] { return find_reasons(k, slowest.in), Unit{}; }); !done)
+    if (auto done = catch_failures([&] { return find_reasons(k, slowest.input_graph), Unit{}; }); !done)
       k.unexplained_reason = done.diag().text();
   }
 
@@ -185,7 +185,7 @@ class KernelBench {
   std::vector<UOp> make_linear_list(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
     if (pipeline.has_ability(Ability::Recording)) {
       auto rows = pipeline.rows();
-      for (const Pipeline::Row& row : rows.value_or_throw())
+      for (const Pipeline::StageData& row : rows.value_or_throw())
         if (row.stage->name == "linear") {
           imported_lists_.push_back(std::move(pipeline.imported_graph(row).value_or_throw()));
           if (!imported_lists_.back().list.empty()) return imported_lists_.back().list;

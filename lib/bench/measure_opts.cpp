@@ -141,7 +141,7 @@ class OptMeter {
       reason.measurement_text = "no opt of this kind applies";
       return;
     }
-    measure_unmeasured(lists);
+    measure_new_lists(lists);
     std::vector<std::pair<double, const OptList*>> fastest;
     for (const OptList& list : lists)
       if (auto gain = gains_.find(opts_text(kernel_, list)); gain != gains_.end())
@@ -159,7 +159,7 @@ class OptMeter {
                                                                 : log.failure_reason;
       }
       if (result_errors_[text].empty()) {
-        reason.measured_speedup = gain, reason.fastest_seconds = seconds_[text], reason.opts = text;
+        reason.measured_speedup = gain, reason.fastest_seconds = list_seconds_[text], reason.opts = text;
         reason.measurement_text += ", the result of the fastest confirmed by " + times_.reference_label() + wrong;
         return;
       }
@@ -170,7 +170,7 @@ class OptMeter {
 
  private:
   // Skips lists that were measured for an earlier reason, so that each list has only one gain.
-  void measure_unmeasured(const std::vector<OptList>& lists) {
+  void measure_new_lists(const std::vector<OptList>& lists) {
     std::vector<BeamCandidate> made{candidate_of_opts(kernel_, applied_opts_, spec_)};
     if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].failure_reason);
     std::vector<std::string> texts{""};
@@ -185,14 +185,14 @@ class OptMeter {
     for (BeamCandidate& c : made) all.push_back(&c);
     const std::vector<double> seconds = times_.compare_times(all, kTurns);
     for (size_t i = 1; i < seconds.size(); i++)
-      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i], seconds_[texts[i]] = seconds[i];
+      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i], list_seconds_[texts[i]] = seconds[i];
   }
 
   const SearchKernel& kernel_;
   std::span<const Opt> applied_opts_;
   DeviceTimes times_;
   CandidateSpec spec_;
-  std::map<std::string, double> gains_, seconds_;  // the key is the text of the opts
+  std::map<std::string, double> gains_, list_seconds_;  // the key is the text of the opts
   std::map<std::string, std::string>
       result_errors_;  // the key is the text of the opts, the value the error in their result or ""
 };

@@ -21,11 +21,11 @@ constexpr double kIndependent = 8;       // independent additions that hide the 
 constexpr double kUpcastReuses = 4;      // times that an UPCAST of 4 reuses a loaded element
 constexpr double kGateInstructions = 8;  // instructions that a comparison of indices adds to a load or value
 constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason explains
-constexpr double kLeastWeight = 1.05;    // minimum possible_speedup of a reported reason
+constexpr double kLeastSpeedup = 1.05;    // minimum possible_speedup of a reported reason
 
 struct BufferAccess {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
-  double times = 1;      // number of executions in a launch; on a CPU, in one thread
+  double executions = 1;      // number of executions in a launch; on a CPU, in one thread
   double bytes = 0;      // number of bytes that one execution moves
   bool is_gated = false;
   double buffer_bytes = 0;
@@ -37,26 +37,26 @@ class LinearListFacts {
   explicit LinearListFacts(std::span<const UOp> list) {
     std::vector<std::pair<UOp, double>> open;  // the open loops, with the executions of the code around each
     for (UOp u : list) {
-      if (u.is(Op::SPECIAL)) times_ *= extent_of(u);
+      if (u.is(Op::SPECIAL)) executions_ *= extent_of(u);
       if (u.is(Op::RANGE)) {
-        open.push_back({u, times_});
-        times_ *= extent_of(u);
+        open.push_back({u, executions_});
+        executions_ *= extent_of(u);
         if (is_reduction(u))
           longest_reduction = std::max(longest_reduction, extent_of(u)),
-          reduction_steps = std::max(reduction_steps, times_);
+          reduction_steps = std::max(reduction_steps, executions_);
       } else if (u.is(Op::END) && !open.empty()) {
-        times_ = open.back().second, open.pop_back();
+        executions_ = open.back().second, open.pop_back();
       } else if (u.in({Op::LOAD, Op::STORE})) {
         add_access(u, open.empty() ? UOp() : open.back().first);
       } else if (u.is(Op::DEFINE_REG)) {
         accumulators += double(std::max<int64_t>(1, u.dtype().size()));
       } else if (u.is(Op::WHERE) && compares_indices(u.src(0))) {
-        num_gated_values += times_;
+        num_gated_values += executions_;
       } else if (u.is(Op::WMMA)) {
         has_tensor_core = true;
       }
       if (ops::ALU.contains(u.op()) && dtypes::is_float(u.dtype().scalar()))
-        num_instructions += times_ * u.dtype().vcount();
+        num_instructions += executions_ * u.dtype().vcount();
     }
   }
 
@@ -70,12 +70,12 @@ class LinearListFacts {
 
   double loaded_bytes() const {
     double out = 0;
-    for (const BufferAccess& a : loads) out += a.times * a.bytes;
+    for (const BufferAccess& a : loads) out += a.executions * a.bytes;
     return out;
   }
   double max_load_executions() const {
     double out = 0;
-    for (const BufferAccess& a : loads) out = std::max(out, a.times);
+    for (const BufferAccess& a : loads) out = std::max(out, a.executions);
     return out;
   }
 
@@ -101,11 +101,11 @@ class LinearListFacts {
                           (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_);
     const DType buffer = index.src(0).dtype();
     const double all = buffer.size() > 0 ? double(buffer.size()) * double(buffer.base().itemsize()) : INFINITY;
-    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated, all});
-    num_instructions += times_ * dtype.vcount();
-    if (u.is(Op::LOAD) && is_gated) num_gated_values += times_;
+    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, executions_, double(dtype.itemsize()), is_gated, all});
+    num_instructions += executions_ * dtype.vcount();
+    if (u.is(Op::LOAD) && is_gated) num_gated_values += executions_;
   }
-  double times_ = 1;
+  double executions_ = 1;
 };
 
 // The accesses of a loop to one buffer whose addresses advance by the same number of bytes in each iteration.
@@ -113,7 +113,8 @@ struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;
   bool is_load = true;
-  double times = 1, bytes = 0;   // BufferAccess::times of one of the accesses; bytes of all of them in one iteration
+  double executions = 1,
+         bytes = 0;  // BufferAccess::executions of one of the accesses; bytes of all of them in one iteration
   std::set<int64_t> lines = {};  // cache lines that an iteration touches
 };
 
@@ -128,13 +129,13 @@ class ReasonFinder {
     launch_scale_ = kernel_.is_cpu ? double(num_groups()) : 1;
   }
 
-  std::vector<SlownessReason> find() {
+  std::vector<SlownessReason> find_reasons() {
     add_parallelism();
     const double serial = add_serial_reduction(), strided = add_strides(), repeated = add_repeated_loads();
     add_not_unrolled(serial + strided + repeated);
     add_spills();
     add_bounds_checks();
-    std::erase_if(out_, [](const SlownessReason& r) { return r.possible_speedup < kLeastWeight; });
+    std::erase_if(out_, [](const SlownessReason& r) { return r.possible_speedup < kLeastSpeedup; });
     std::ranges::stable_sort(out_, std::greater(), &SlownessReason::possible_speedup);
     return std::move(out_);
   }
@@ -233,7 +234,7 @@ class ReasonFinder {
         });
         if (same == out.end())
           same = out.insert(out.end(), {.buffer = index.src(0), .loop = a.loop, .stride = *stride, .is_load = is_load});
-        same->times = a.times, same->bytes += a.bytes;
+        same->executions = a.executions, same->bytes += a.bytes;
         for (int64_t line = *address / kLine; line <= (*address + int64_t(a.bytes) - 1) / kLine; line++)
           same->lines.insert(line);
       }
@@ -258,7 +259,7 @@ class ReasonFinder {
       const int64_t stride = std::llabs(l.stride);
       if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
       const double share = std::min(1.0, double(stride) / kLine);  // part of a cache line that is new in each iteration
-      const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * time_scale_;
+      const double each = l.executions * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * time_scale_;
       lost += each;
       if (each <= worst_lost) continue;
       worst_lost = each;
@@ -280,13 +281,14 @@ class ReasonFinder {
       for (const BufferAccess& a : *list) {
         const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(kernel_.linear_list));
         if (!lanes) continue;
-        const double waves = a.times / lanes->num_lanes;
-        lines += waves * lanes->num_lines, fewest += waves * lanes->fewest_lines_needed;
-        const double factor = double(lanes->num_lines) / lanes->fewest_lines_needed;
+        const double waves = a.executions / lanes->num_lanes;
+        lines += waves * lanes->num_cache_lines, fewest += waves * lanes->fewest_cache_lines;
+        const double factor = double(lanes->num_cache_lines) / lanes->fewest_cache_lines;
         if (factor < 2 || factor <= gap) continue;
         gap = factor;
         worst = formatted("%u neighbouring threads %s %u cache lines instead of %u", lanes->num_lanes,
-                          a.node.is(Op::LOAD) ? "load from" : "store to", lanes->num_lines, lanes->fewest_lines_needed);
+                          a.node.is(Op::LOAD) ? "load from" : "store to", lanes->num_cache_lines,
+                          lanes->fewest_cache_lines);
       }
     if (worst.empty()) return 0;
     // an OpenCL device of the CPU runs the threads one after another; a GPU transfers each cache line
@@ -305,13 +307,13 @@ class ReasonFinder {
     double moving = 0;  // seconds; repeated loads of a buffer come from a cache that holds the buffer
     for (const BufferAccess& a : facts_.loads)
       if (const double rate = peaks_.rate_for_bytes(std::min(kernel_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
-        moving += a.times * a.bytes * launch_scale_ / rate;
+        moving += a.executions * a.bytes * launch_scale_ / rate;
     double loads = 0;  // number of instructions; one instruction loads neighbouring elements
     if (!runs_loops() || is_scalar()) {
-      for (const BufferAccess& a : facts_.loads) loads += a.times;
+      for (const BufferAccess& a : facts_.loads) loads += a.executions;
     } else {
       for (const LoopAccess& l : loop_accesses())
-        if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
+        if (l.is_load) loads += l.executions * std::max(double(l.lines.size()), l.bytes / kVector / 4);
     }
     loads /= 2;  // a core starts two loads at a time
     const double seconds = std::max(moving, loads * peaks_.instruction_seconds * time_scale_);
@@ -343,7 +345,7 @@ class ReasonFinder {
 
   void add_bounds_checks() {
     double all = 0;
-    for (const BufferAccess& a : facts_.loads) all += a.times;
+    for (const BufferAccess& a : facts_.loads) all += a.executions;
     if (all == 0 || facts_.num_gated_values == 0) return;
     const double lost =
         peaks_.instruction_seconds > 0
@@ -373,6 +375,6 @@ std::string_view name_of(SlownessKind kind) {
   return kNames[size_t(kind)];
 }
 
-std::vector<SlownessReason> slowness_reasons(const SlowKernel& kernel) { return ReasonFinder(kernel).find(); }
+std::vector<SlownessReason> slowness_reasons(const SlowKernel& kernel) { return ReasonFinder(kernel).find_reasons(); }
 
 }  // namespace tgc

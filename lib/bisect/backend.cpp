@@ -50,7 +50,7 @@ class BackendBisection {
         return make_verdict(Kind::Unresolved,
                             "the linear list is wrong in REF, but the graph is right after every stage");
     }
-    if (dies && notes.find(RefNotes::kNegativeSizeText) != notes.npos)
+    if (dies && notes.find(UndefinedOpCounts::kNegativeSizeText) != notes.npos)
       return make_verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
     // A device whose target is CPU can be a plugin (lib/runtime), so check that the kernel runs on the CPU itself.
     if (target_.device != "CPU" || !repro_.placement.label.starts_with("CPU")) {
@@ -70,12 +70,12 @@ class BackendBisection {
       return make_verdict(Kind::Renderer,
                           "it passes if vectors are accessed element by element: compilers assume that a "
                           "vector is aligned to its size, and that one of three has the size of four in C");
-    job_ = std::move(compile_job_for(kernel_.source()).value_or_throw());
-    job_.max_passes = kAllPasses;
+    compile_job_ = std::move(compile_job_for(kernel_.source()).value_or_throw());
+    compile_job_.max_passes = kAllPasses;
     const bool fails_with_passes = kernel_fails();
-    job_.max_passes = 0;
-    if (fails_with_passes && !kernel_fails()) return find_pass();
-    job_.max_passes = -1, job_.uses_other_compiler = true;
+    compile_job_.max_passes = 0;
+    if (fails_with_passes && !kernel_fails()) return find_wrong_pass();
+    compile_job_.max_passes = -1, compile_job_.uses_other_compiler = true;
     if (!kernel_fails()) {
       verdict_.is_confirmed = true;
       return make_verdict(Kind::Compiler, fails_with_passes
@@ -98,7 +98,7 @@ class BackendBisection {
   }
 
  private:
-  // The value of job_.max_passes that compiles C to LLVM IR and then runs all passes one by one.
+  // The value of compile_job_.max_passes that compiles C to LLVM IR and then runs all passes one by one.
   static constexpr int64_t kAllPasses = INT64_MAX;
 
   Verdict make_verdict(Kind kind, const std::string& detail) {
@@ -108,18 +108,18 @@ class BackendBisection {
 
   // A kernel that does not compile fails, too.
   bool kernel_fails() {
-    auto code = compile_without_cache(job_, Artifact::Binary);
+    auto code = compile_without_cache(compile_job_, Artifact::Binary);
     if (!code) return true;
     kernel_.set_code(std::move(*code));
     return !executor_.run_kernel(kernel_, *repro_.placement.device).passes();
   }
 
-  Verdict find_pass() {
-    job_.max_passes = kAllPasses;
-    const std::string text = std::move(compile_without_cache(job_, Artifact::Passes).value_or_throw());
+  Verdict find_wrong_pass() {
+    compile_job_.max_passes = kAllPasses;
+    const std::string text = std::move(compile_without_cache(compile_job_, Artifact::Passes).value_or_throw());
     const std::vector<std::string_view> passes = lines_of(text);
-    const size_t wrong =
-        *find_first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), kernel_fails(); });
+    const size_t wrong = *find_first_wrong(
+        0, passes.size(), [&](size_t n) { return compile_job_.max_passes = int64_t(n), kernel_fails(); });
     std::string_view line = passes.at(wrong - 1);
     verdict_.pass_name = line.substr(0, line.find('\t'));
     verdict_.pass_number = wrong;
@@ -175,7 +175,7 @@ class BackendBisection {
   std::span<const UOp> list_;
   const Target& target_;
   Executable kernel_;
-  CompileJob job_;
+  CompileJob compile_job_;
   Verdict verdict_;
 };
 

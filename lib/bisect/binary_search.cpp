@@ -7,12 +7,12 @@ namespace {
 
 // Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
 // kernel passes. A small difference can grow: 1 / -0.0 is -infinity.
-const AppliedRewrite* nearly_same_culprit(RewriteProver& prover, const ObservedRun& watched) {
+const AppliedRewrite* nearly_same_culprit(CulpritProver& prover, const ObservedRun& watched) {
   auto is_near = [&](const AppliedRewrite& a) {
     const EquivalenceResult s = watched.side_equivalence(a);
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
-  auto is_culprit = [&](const AppliedRewrite& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
+  auto is_culprit = [&](const AppliedRewrite& a) { return prover.prove_by_rule_veto(a) == CulpritProof::ByRule; };
   return find_first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near,
                             is_culprit);
 }
@@ -40,7 +40,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor
   const StageRun* stage = first_wrong_stage(repro, executor);
   if (!stage) return std::nullopt;
   const ObservedRun& watched = executor.observed_run();
-  RewriteProver prover(repro, executor);
+  CulpritProver prover(repro, executor);
   for (const TopLevelRewrite& r : watched.application_log.top_rewrites()) {
     const size_t n = r.application_indices.size();
     if (r.stage != stage->row || !can_run_input(r) || n == 0) continue;
@@ -51,11 +51,11 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor
     // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
     if (is_refused && !prover.run_partial_graph(r, n).is_refused()) continue;
     const AppliedRewrite& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
-    if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
+    if (!is_refused && watched.are_sides_identical(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const AppliedRewrite* earlier = nearly_same_culprit(prover, watched))
-        return prover.verdict(*earlier, Proof::ByRule);
-    const Proof proof = executor.does_ref_agree() ? Proof::ByGraph : prover.prove_by_veto(culprit);
-    if (proof == Proof::None) return std::nullopt;
+        return prover.make_verdict(*earlier, CulpritProof::ByRule);
+    const CulpritProof proof = executor.does_ref_agree() ? CulpritProof::ByGraph : prover.prove_by_veto(culprit);
+    if (proof == CulpritProof::None) return std::nullopt;
     Verdict out = prover.narrowed_verdict(culprit, proof);
     if (is_refused) out.proof = "in REF the graph is right before it, and cannot be run after it";
     return out;

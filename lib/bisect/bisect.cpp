@@ -21,7 +21,7 @@
 namespace tgc {
 namespace {
 
-constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or --kernel=N";
+constexpr const char* kOneKernelHint = "one of its kernels as the input: FILE#ID or --kernel=N";
 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, BisectExecutor& executor);
@@ -33,12 +33,12 @@ std::optional<Verdict> check_linear_list(const FailureRepro& repro, BisectExecut
   return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first_outcome().error()};
 }
 
-std::optional<Verdict> check_passes(const FailureRepro&, BisectExecutor& executor) {
+std::optional<Verdict> check_no_failure(const FailureRepro&, BisectExecutor& executor) {
   if (!executor.first_outcome().passes() || !executor.observed_run().outcome.passes()) return std::nullopt;
   return Verdict{Kind::Same};
 }
 
-std::optional<Verdict> check_graph(const FailureRepro& repro, BisectExecutor& executor) {
+std::optional<Verdict> check_input_graph(const FailureRepro& repro, BisectExecutor& executor) {
   if (executor.observed_run().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
   const KernelOutcome graph = executor.run_graph(repro.input_graph.root);
   if (graph.passes() || graph.is_refused()) return std::nullopt;
@@ -48,10 +48,10 @@ std::optional<Verdict> check_graph(const FailureRepro& repro, BisectExecutor& ex
 
 std::optional<Verdict> check_flaky(const FailureRepro&, BisectExecutor& executor) {
   if (!executor.is_flaky()) return std::nullopt;
-  return Verdict{Kind::Flaky, executor.failing_outcome().error()};
+  return Verdict{Kind::Flaky, executor.failing_or_passing_outcome().error()};
 }
 
-std::optional<Verdict> give_up(const FailureRepro& repro, BisectExecutor& executor) {
+std::optional<Verdict> report_unresolved(const FailureRepro& repro, BisectExecutor& executor) {
   Verdict out{Kind::Unresolved, executor.observed_run().outcome.error()};
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
   return out;
@@ -62,8 +62,8 @@ constexpr Strategy* kStrategies[] = {
     find_kernel_fault,
     find_hazard_between_iterations,
     check_linear_list,
-    check_passes,
-    check_graph,
+    check_no_failure,
+    check_input_graph,
     find_double_end,
     find_endless_rewrite,
     find_wrong_shortcut,
@@ -74,7 +74,7 @@ constexpr Strategy* kStrategies[] = {
     search_rewrites,
     find_refusal,
     bisect_backend,
-    give_up,
+    report_unresolved,
 };
 
 // With --repro, also writes the repro bundle of a kernel that fails.
@@ -86,22 +86,22 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
   for (Strategy* strategy : kStrategies) {
     if (verdict) break;
     verdict = strategy(repro, executor);
-    const KernelOutcome failure = executor.failing_outcome();
+    const KernelOutcome failure = executor.failing_or_passing_outcome();
     report.failure_text = failure.error().substr(0, failure.error().find('\n'));
   }
   report.verdict = std::move(*verdict);
-  if (executor.failing_outcome().passes()) return;
+  if (executor.failing_or_passing_outcome().passes()) return;
   if (report.verdict.detail.empty()) report.verdict.detail = executor.observed_run().comparison_error;
   if (repro.options.output.repro_path.empty()) return;
   report.repro_command =
       "tgc bisect " +
-      quote_for_shell(write_bundle(repro, executor.failing_outcome(), report.failure_text, report.verdict)) +
+      quote_for_shell(write_bundle(repro, executor.failing_or_passing_outcome(), report.failure_text, report.verdict)) +
       repro.session.overrides.other_options;
 }
 
 // Returns the record with the id `id`, or else the only record, of the INPUT `against`.
-Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
-                                                           const std::string& id) {
+Result<std::shared_ptr<const GoldenRecord>> load_reference_record(const Session& session, const std::string& against,
+                                                                  const std::string& id) {
   auto source = GraphSource::open(session, against);
   if (!source) return source.diag();
   std::vector<std::shared_ptr<const GoldenRecord>> all;
@@ -138,7 +138,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
     report.device = in.info.target;
     more_options += " --tinygrad=" + quote_for_shell(plan.tinygrad_command);
   } else {
-    auto record = std::move(record_against(session, plan.golden_input, in.info.name).value_or_throw());
+    auto record = std::move(load_reference_record(session, plan.golden_input, in.info.name).value_or_throw());
     verdict = find_divergence(session, in, *record);
     report.device = record->target;
     more_options += " --against=" + quote_for_shell(plan.golden_input);
@@ -197,8 +197,8 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
   watched.compare.reference_device = "none";
-  watched.model.before_kernel = [&](const KernelStep& step) { finder.begin_kernel(step); };
-  watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  watched.model.before_kernel = [&](const ScheduledKernelRun& step) { finder.begin_kernel(step); };
+  watched.model.on_kernel = [&](const ScheduledKernelRun& step) { finder.end_kernel(step); };
   ModelOutcome outcome{.report = repro.run(watched)};
   const ModelReport& model = outcome.report;
   report.device = model.device, report.counts.num_runs = finder.num_compared();
@@ -280,7 +280,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
 BisectReport bisect_model(const Session& whole, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan) {
   return run_with_report(whole, plan.limit_seconds, path, [&](const Session& session, BisectReport& report) {
-    check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernel);
+    check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernelHint);
     auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
     bisect_kernels(InputGraph(), {session, options, run}, report);
   });
@@ -289,7 +289,7 @@ BisectReport bisect_model(const Session& whole, const std::string& path, const R
 BisectReport bisect_tensor_graph(const Session& whole, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan) {
   return run_with_report(whole, plan.limit_seconds, in.info.name, [&](const Session& session, BisectReport& report) {
-    check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernel);
+    check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernelHint);
     report.is_schedule = in.record != nullptr;
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);
     auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };

@@ -128,7 +128,7 @@ TEST_CASE("bisect: names a rewrite of a recorded schedule that is wrong for larg
     InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
     const ModelReport run = run_recorded_schedule(session, in, {}, false);
     CHECK(run.result() == RunReport::Result::Failed);
-    CHECK(run.input_sizes == "of all sizes");
+    CHECK(run.input_set_note == "of all sizes");
     const BisectReport report = bisect_tensor_graph(session, in, {});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);

@@ -10,7 +10,7 @@ namespace {
 // The stage and the last rewrite of the worker that compiles, in memory that the worker shares with this process.
 struct CompilationProgress {
   char stage[64], rule[128], location[192];
-  uint64_t number,
+  uint64_t rewrite_number,
       number_in_stage;  // number of the rewrite in the compilation, and among those of its rule in the stage
 };
 
@@ -23,12 +23,12 @@ void copy_text(char (&to)[N], std::string_view text) {
 
 // Records the progress of a compilation in `progress`. Suppresses the rewrite with the number `left_out`; 0 suppresses
 // none.
-class ProgressWatcher : public ApplicationObserver {
+class ProgressWatcher : public RuleApplicationObserver {
  public:
   ProgressWatcher(CompilationProgress& progress, uint64_t left_out)
       : progress_(progress), suppressed_number_(left_out) {}
   void begin_stage(const StageRow& row, UOp input) override {
-    ApplicationObserver::begin_stage(row, input);
+    RuleApplicationObserver::begin_stage(row, input);
     numbers_in_stage_.clear();
     copy_text(progress_.stage, row.name), copy_text(progress_.rule, ""), progress_.number_in_stage = 0;
   }
@@ -38,7 +38,7 @@ class ProgressWatcher : public ApplicationObserver {
     if (rewrite_number() == suppressed_number_) return {};
     copy_text(progress_.rule, hit.rule->name);
     copy_text(progress_.location, location_of_rule(*hit.rule));
-    progress_.number = rewrite_number(), progress_.number_in_stage = ++numbers_in_stage_[hit.rule->name];
+    progress_.rewrite_number = rewrite_number(), progress_.number_in_stage = ++numbers_in_stage_[hit.rule->name];
     return after;
   }
 
@@ -85,7 +85,8 @@ std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, BisectExec
               .rule = progress.rule,
               .location = progress.rule[0] ? progress.location : "",
               .rewrite_number = progress.number_in_stage};
-  if (progress.number) out.is_confirmed = !compile_in_worker(executor, progress, uint64_t(progress.number), seconds);
+  if (progress.rewrite_number)
+    out.is_confirmed = !compile_in_worker(executor, progress, uint64_t(progress.rewrite_number), seconds);
   return out;
 }
 

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigherLimit = 64;
+constexpr int64_t kStackLimitFactor = 64;
 
 // Describes a graph: "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD".
 std::string depth_text(UOp root) {
@@ -108,14 +108,14 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecu
   executor.compare_sides(kMostCompared);
   const ObservedRun& watched = executor.observed_run();
   std::vector<const AppliedRewrite*> suspect_rewrites = watched.suspect_rewrites();
-  std::erase_if(suspect_rewrites, [&](auto* a) { return !watched.side_equivalence(*a).has_one_difference_in(2); });
+  std::erase_if(suspect_rewrites, [&](auto* a) { return !watched.side_equivalence(*a).differs_at_one_point_in(2); });
   suspect_rewrites.resize(std::min(suspect_rewrites.size(), kMostProven));
-  RewriteProver prover(repro, executor);
+  CulpritProver prover(repro, executor);
   for (const AppliedRewrite* a : suspect_rewrites) {
-    const Proof proof = prover.prove_culprit(*a);
-    if (proof == Proof::None) continue;
-    Verdict out = prover.verdict(*a, proof);
-    if (proof == Proof::ByGraph)
+    const CulpritProof proof = prover.prove_culprit(*a);
+    if (proof == CulpritProof::None) continue;
+    Verdict out = prover.make_verdict(*a, proof);
+    if (proof == CulpritProof::ByGraph)
       out.proof = "in REF the graph is right before it, and with it the rewrite does not end";
     return out;
   }
@@ -159,9 +159,9 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExe
   const std::vector<AppliedRewrite> waiting = log.find_cycle();
   std::span<const AppliedRewrite> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
   const int64_t limit = repro.input_graph.graph->settings().REWRITE_STACK_LIMIT;
-  if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kHigherLimit)) {
+  if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kStackLimitFactor)) {
     out.kind = Verdict::Kind::Deep;
-    out.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigherLimit) +
+    out.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kStackLimitFactor) +
                  " in place of " + std::to_string(limit) + " it ends";
     return out;
   }

@@ -43,7 +43,7 @@ EquivalenceResult ObservedRun::side_equivalence(const AppliedRewrite& a) const {
   return i < compared_sides.size() ? compared_sides[i] : EquivalenceResult{};
 }
 
-bool ObservedRun::is_exactly_same(const AppliedRewrite& a) const {
+bool ObservedRun::are_sides_identical(const AppliedRewrite& a) const {
   const EquivalenceResult s = side_equivalence(a);
   return s.kind == EquivalenceResult::Kind::Same && s.is_exact;
 }
@@ -105,7 +105,7 @@ void BisectExecutor::compare_sides(size_t most) {
       std::ranges::count_if(w.compared_sides, [](auto& s) { return s.kind != EquivalenceResult::Kind::Open; }));
 }
 
-KernelOutcome BisectExecutor::failing_outcome() {
+KernelOutcome BisectExecutor::failing_or_passing_outcome() {
   if (!has_run_) return {};
   return !first_outcome_.passes()    ? first_outcome_
          : !second_outcome_.passes() ? second_outcome_
@@ -250,7 +250,8 @@ KernelOutcome BisectExecutor::run_linear_list(std::span<const UOp> list) {
 KernelOutcome BisectExecutor::run_kernel(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
   // A variable without a value is a placeholder that the graph still has, because its substitution was suppressed.
-  if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused_outcome(arguments.diag());
+  if (auto variable_arguments = kernel.variable_arguments(o.input.variables); !variable_arguments)
+    return refused_outcome(variable_arguments.diag());
   bisect_counts_.num_runs++;
   const DeadlineScope trial(o.device.trial_seconds());
   const Arrays inputs = repro_.inputs_for_kernel(kernel);
@@ -279,11 +280,11 @@ KernelOutcome BisectExecutor::compare_execution(const Result<ExecutionResult>& d
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
   arrays = ref.compare_arrays(repro_.input_graph.root, actual, expected, o.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) {
-    bisect_counts_.count_elements(*arrays);
+    bisect_counts_.update_element_counts(*arrays);
     return {};
   }
   may_depend_on_rounding_ =
-      arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.num_left_out || c.was_recheck_cut; });
+      arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.num_left_out || c.is_recheck_incomplete; });
   return fails;
 }
 
@@ -304,7 +305,7 @@ Result<ExecutionResult> BisectExecutor::run_in_ref(std::span<const UOp> list, co
   return repro_.run_in_ref(*kernel, repro_.inputs_for_kernel(*kernel, more));
 }
 
-bool BisectExecutor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
+bool BisectExecutor::device_matches_ref(std::span<const UOp> list, const Arrays& more) {
   auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
   if (!actual || !expected) return false;
   auto arrays = compare_outputs(repro_.input_graph.root, actual->outputs, expected->outputs);
@@ -318,7 +319,7 @@ bool BisectExecutor::does_ref_agree() {
       !repro_.is_small || !repro_.test_command.empty() || list.empty() || !Executable::make_for_ref(list);
   if (repro_.placement.is_ref || is_unknown || observed_run().outcome.is_refused()) does_ref_agree_ = true;
   else if (observed_run().outcome.kind == KernelOutcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
-  else does_ref_agree_ = is_same_in_ref(list);
+  else does_ref_agree_ = device_matches_ref(list);
   return *does_ref_agree_;
 }
 

@@ -26,7 +26,7 @@ struct ObservedRun {
   size_t index_of_rewrite(const AppliedRewrite& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult side_equivalence(
       const AppliedRewrite& a) const;  // returns Kind::Open if the sides of `a` were not compared
-  bool is_exactly_same(const AppliedRewrite& a) const;
+  bool are_sides_identical(const AppliedRewrite& a) const;
   // Returns the applications whose sides differ, the most suspicious first.
   std::vector<const AppliedRewrite*> suspect_rewrites() const;
 };
@@ -50,7 +50,7 @@ class BisectExecutor {
   // observed_run().
   void compare_sides(size_t most = SIZE_MAX);
   // Returns the first outcome so far that did not pass; a passing one if there is none.
-  KernelOutcome failing_outcome();
+  KernelOutcome failing_or_passing_outcome();
 
   // Returns a compilation of the kernel, before its first stage.
   Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
@@ -77,7 +77,7 @@ class BisectExecutor {
   Result<ExecutionResult> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<ExecutionResult> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
-  bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
+  bool device_matches_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns false if the unchanged linear list stores other values in REF than on the device, or fails in only one of
   // them. Runs of other graphs in REF then prove nothing about the device. Returns true if REF cannot tell.
   bool does_ref_agree();

@@ -21,10 +21,10 @@ class FailingKernelFinder {
  public:
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
 
-  void begin_kernel(const KernelStep& step);
+  void begin_kernel(const ScheduledKernelRun& step);
   // Compares what the kernel stored. Throws Failure, to end the run, if the stored values are wrong or cannot be
   // compared.
-  void end_kernel(const KernelStep& step);
+  void end_kernel(const ScheduledKernelRun& step);
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void keep_unfinished_kernel();
 
@@ -38,8 +38,8 @@ class FailingKernelFinder {
   const BisectCounts& element_counts() const { return element_counts_; }
 
  private:
-  void keep_kernel(const KernelStep& step);
-  bool compute_expected_values(const KernelStep& step, ArraySample& sample);
+  void keep_kernel(const ScheduledKernelRun& step);
+  bool compute_expected_values(const ScheduledKernelRun& step, ArraySample& sample);
 
   const Session& session_;
   std::unordered_set<UOp> correct_asts_;

@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Returns true if the kernel itself is at fault for the error, and not the environment.
-bool is_kernel_death(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
+bool is_kernel_death(const Diag& d) { return d.is_kernel_fault || d.message.starts_with("killed by "); }
 
 // Sets the expected results to those that REF computes; if the kernel dies in REF, sets `kernel_fault` instead.
 void set_expected_by_ref(FailureRepro& repro, Executable& kernel) {

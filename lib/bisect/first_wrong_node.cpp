@@ -12,7 +12,7 @@ class FirstWrongNodeFinder {
       : executor_(executor), list_(list), observed_list_(list, stores_words) {}
 
   UOp find() {
-    if (!observed_list_.is_short_list() || executor_.is_same_in_ref(observed_list_.make_variant({}))) return {};
+    if (!observed_list_.is_short_list() || executor_.device_matches_ref(observed_list_.make_variant({}))) return {};
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_list_.storable_nodes();
     compare_values(values, kMostArrays);
@@ -82,7 +82,7 @@ class FirstWrongNodeFinder {
 
   void compare_in_one_run(const std::vector<size_t>& nodes) {
     auto list = [&] {
-      return observed_list_.make_variant({.watched_nodes = nodes, .first_element_only = needs_first_element_});
+      return observed_list_.make_variant({.watched_nodes = nodes, .stores_only_first_element = needs_first_element_});
     };
     auto actual = executor_.run_on_device(list());
     if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
@@ -116,16 +116,16 @@ class FirstWrongNodeFinder {
       std::string name = observed_list_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }
-    return executor_.is_same_in_ref(observed_list_.make_variant({.watched_nodes = others, .replaced_node = node}),
-                                    values);
+    return executor_.device_matches_ref(observed_list_.make_variant({.watched_nodes = others, .replaced_node = node}),
+                                        values);
   }
 
   BisectExecutor& executor_;
   std::span<const UOp> list_;
   ObservedList observed_list_;
   std::vector<Suspect> suspects_;
-  bool needs_first_element_ = false;  // the kernel died, so later runs set ListVariant::first_element_only
-  bool has_died_ = false;             // the kernel died although ListVariant::first_element_only was set
+  bool needs_first_element_ = false;  // the kernel died, so later runs set ListVariant::stores_only_first_element
+  bool has_died_ = false;             // the kernel died although ListVariant::stores_only_first_element was set
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class ObservedList {
     // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
     // access only the first element of each of the kernel's own global arrays, so that no such access is out of bounds
-    bool first_element_only = false;
+    bool stores_only_first_element = false;
   };
   std::vector<UOp> make_variant(const ListVariant& variant) const;
 

@@ -145,7 +145,7 @@ class ObservedList::Builder {
     }
     if (loop != list_.loops_.end() && loop->is_shortened)
       src[0] = append_added_node(graph_.constant(u.src(0).dtype(), Const(loop->num_iterations)));
-    if (variant_.first_element_only && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = make_zero();
+    if (variant_.stores_only_first_element && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = make_zero();
     UOp same = append_node(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
     copies_[u] = values_[u] = same;
     if (loop != list_.loops_.end()) compute_iteration_number(node);

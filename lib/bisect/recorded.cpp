@@ -20,17 +20,17 @@ namespace tgc {
 namespace {
 
 using Kind = Verdict::Kind;
-using Row = Pipeline::Row;
+using StageData = Pipeline::StageData;
 
 using Trial = RecordedTrial;
 
-struct KnownRewrite {
-  const Row* row = nullptr;
+struct KnownFaultRewrite {
+  const StageData* row = nullptr;
   size_t num_replayed = 0;
   UOp before, after;
 };
 
-std::string stage_name(const Row& row) { return std::string(row.stage->name); }
+std::string stage_name(const StageData& row) { return std::string(row.stage->name); }
 
 class RecordedBisection {
  public:
@@ -60,8 +60,8 @@ class RecordedBisection {
  private:
   Verdict first_difference() {
     comparer_.make_trials();
-    std::vector<const Row*> rows;
-    for (const Row& row : rows_) {
+    std::vector<const StageData*> rows;
+    for (const StageData& row : rows_) {
       throw_if_cancelled();
       if (!row.list.empty() || (row.result && row.changes_graph())) rows.push_back(&row);
     }
@@ -76,14 +76,15 @@ class RecordedBisection {
     if (known) return *known;
     if (auto verdict = find_inexact_cast(rows)) return *verdict;
     report_.failure_text.clear();
-    if (comparer_.compared_rows().empty() && !rows.empty() && !backend_.has_compared())
+    if (comparer_.compared_rows().empty() && !rows.empty() && !backend_.has_compared_source())
       throw Failure("nothing was compared: no recorded stage can be run in REF (" + comparer_.unknown_reason() +
                     "), and the recorded source was not run: " + backend_.not_run_reason());
     const size_t compared = comparer_.compared_rows().size();
     const std::string stages = "each of " + count_text(compared, "recorded stage") + " computes what the AST does";
     const std::string source = source_note();
     const std::string up_to = source.empty() ? "" : "up to the recorded source: ";
-    return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
+    return {.kind = Kind::Same,
+            .detail = up_to + stages + left_out_note(rows.size() - compared) + verdict_note_ + source};
   }
 
   // If threads race for shared memory in the linear list, names the rewrite that drops a barrier or, if there is none,
@@ -95,7 +96,7 @@ class RecordedBisection {
     auto barriers = [](UOp u) {
       return u ? std::ranges::count_if(toposort(u), [](UOp x) { return x.is(Op::BARRIER); }) : 0;
     };
-    for (const Row& row : rows_) {
+    for (const StageData& row : rows_) {
       const std::string at = row.recorded_stage ? row.recorded_stage->first_call_place() : "";
       if (row.stage->name == kBarrierStageName) {  // this stage has to add the barrier
         out.stage = stage_name(row), out.stage_location = at;
@@ -122,17 +123,18 @@ class RecordedBisection {
 
   std::string source_note() const {
     const std::string& target = input_graph_.info.target;
-    if (plan_.should_skip_source || backend_.has_compared() || target.empty() || !input_graph_.record->source)
+    if (plan_.should_skip_source || backend_.has_compared_source() || target.empty() || !input_graph_.record->source)
       return "";
     return "; nothing is known about the recorded source, which was not run: " + backend_.not_run_reason();
   }
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
-  std::optional<Verdict> search_trial(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
+  std::optional<Verdict> search_trial(Trial& t, const std::vector<const StageData*>& rows,
+                                      std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;
-    first_row_ = nullptr, first_rewrite_ = 0;
-    for (const KnownRewrite& k : known_rewrites_) skip_known_rewrite(t, k);
+    first_row_ = nullptr, first_rewrite_index_ = 0;
+    for (const KnownFaultRewrite& k : known_fault_rewrites_) skip_known_rewrite(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
       throw_if_cancelled();
       if (!options_.compare.should_run_each_stage && last_outcome(t, rows) == StageResult::Same) {
@@ -140,8 +142,8 @@ class RecordedBisection {
         if (is_usual && !comparer_.is_large()) compare_intermediate_stages(t, rows);
         return std::nullopt;
       }
-      const Row *right = nullptr, *wrong = nullptr;
-      for (const Row* row : rows) {
+      const StageData *right = nullptr, *wrong = nullptr;
+      for (const StageData* row : rows) {
         if (first_row_ && row < first_row_) continue;
         const StageResult result = comparer_.outcome(t, *row);
         if (result == StageResult::Same) right = row;
@@ -149,36 +151,36 @@ class RecordedBisection {
         if (wrong) break;
       }
       if (!wrong) return std::nullopt;
-      if (wrong_stages_are_unlikely(t, rows)) return std::nullopt;
+      if (are_wrong_stages_unlikely(t, rows)) return std::nullopt;
       Verdict found = find_culprit(store_failing_inputs(t), *wrong, right);
       if (found.kind != Kind::Known || !found_rewrite_.after) return found;
       if (!known) known = found;
-      known_rewrites_.push_back(found_rewrite_);
+      known_fault_rewrites_.push_back(found_rewrite_);
       skip_known_rewrite(t, found_rewrite_);
     }
     return std::nullopt;
   }
-  void compare_intermediate_stages(const Trial& t, const std::vector<const Row*>& rows) {
-    for (const Row* row : rows)
-      if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
-        note_ = "; '" + stage_name(*row) +
+  void compare_intermediate_stages(const Trial& t, const std::vector<const StageData*>& rows) {
+    for (const StageData* row : rows)
+      if (comparer_.outcome(t, *row) == StageResult::Differs && verdict_note_.empty())
+        verdict_note_ = "; '" + stage_name(*row) +
                 "' looks wrong, but the stages after it are right: tgc may not import it rightly";
     report_.failure_text.clear();
   }
   // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, with new expected results.
-  void skip_known_rewrite(Trial& t, const KnownRewrite& k) {
+  void skip_known_rewrite(Trial& t, const KnownFaultRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
     comparer_.set_expected_graph(t, k.after);
-    first_row_ = k.row, first_rewrite_ = k.num_replayed;
+    first_row_ = k.row, first_rewrite_index_ = k.num_replayed;
   }
   // Returns true if REF cannot run the last row, but the recorded source is right. Then the import is probably wrong.
-  bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
+  bool are_wrong_stages_unlikely(const Trial& t, const std::vector<const StageData*>& rows) {
     if (plan_.should_skip_source || options_.compare.should_run_each_stage ||
         comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
-    if (backend_.outcome(t) != StageResult::Same) return false;
-    note_ = ", or is right in the recorded source";
+    if (backend_.source_outcome(t) != StageResult::Same) return false;
+    verdict_note_ = ", or is right in the recorded source";
     return true;
   }
 
@@ -215,10 +217,10 @@ class RecordedBisection {
 
   // Looks for a rewrite that changes bits which IEEE 754 defines: of the result of a cast or, if must_be_exact(), of
   // any result.
-  std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
-    std::set<const Row*> suspicious;
+  std::optional<Verdict> find_inexact_cast(const std::vector<const StageData*>& rows) {
+    std::set<const StageData*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
-    for (const Row* row : rows) {
+    for (const StageData* row : rows) {
       compare_row_sides(t, *row);
       for (const Rewrite& m : row->rewrites)
         if (is_inexact_cast(m)) suspicious.insert(row);
@@ -230,8 +232,8 @@ class RecordedBisection {
       const bool is_extreme = trial.has_edge_cases || trial.has_large_values;
       if (&trial != &usual && &trial != &t && !(must_be_exact && is_extreme)) continue;
       if (must_be_exact && last_outcome(trial, rows) == StageResult::Same) continue;
-      const Row* right = nullptr;
-      for (const Row* row : rows) {
+      const StageData* right = nullptr;
+      for (const StageData* row : rows) {
         const StageResult result = comparer_.outcome(trial, *row);
         if (result == StageResult::Same) right = row;
         if (result != StageResult::Differs) continue;
@@ -239,7 +241,8 @@ class RecordedBisection {
         if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
         const Rewrite* m = find_by_replay(store_failing_inputs(trial), *row, right, false);
         if (m && (must_be_exact || is_inexact_cast(*m))) return make_verdict(trial, *row, *m);
-        if (note_.empty()) note_ = ", but '" + stage_name(*row) + "' rounds otherwise than IEEE 754's casts do";
+        if (verdict_note_.empty())
+          verdict_note_ = ", but '" + stage_name(*row) + "' rounds otherwise than IEEE 754's casts do";
         break;
       }
     }
@@ -263,32 +266,32 @@ class RecordedBisection {
            (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.is_exact);
   }
 
-  StageResult last_outcome(const Trial& t, const std::vector<const Row*>& rows) {
+  StageResult last_outcome(const Trial& t, const std::vector<const StageData*>& rows) {
     StageResult out = StageResult::Unknown;
     for (size_t i = rows.size(); i-- > 0 && out == StageResult::Unknown;) out = comparer_.outcome(t, *rows[i]);
     return out;
   }
 
   // Names the culprit among the rewrites of the rows after `right` up to `wrong`. A null `right` is the AST.
-  Verdict find_culprit(const Trial& t, const Row& wrong, const Row* right) {
+  Verdict find_culprit(const Trial& t, const StageData& wrong, const StageData* right) {
     Verdict out{.kind = Kind::Unresolved, .stage = stage_name(wrong)};
     if (!pipeline_->has_ability(Ability::Rewrites)) {
       out.detail = "this is the first recorded stage that computes something else; a recording of "
                    "tinygrad_export.py --rewrites lets bisect look for the rule";
       return out;
     }
-    const Row* first = rows_.data();
+    const StageData* first = rows_.data();
     if (right) first = right + 1;
-    for (const Row* row = first; row <= &wrong; row++) compare_row_sides(t, *row);
-    found_rewrite_ = {}, proof_.clear();
+    for (const StageData* row = first; row <= &wrong; row++) compare_row_sides(t, *row);
+    found_rewrite_ = {}, verdict_proof_.clear();
     for (bool only_whole : {true, false})
       if (const Rewrite* m = find_by_replay(t, wrong, right, only_whole)) return make_verdict(t, wrong, *m);
-    for (const Row* row = first; row <= &wrong; row++)
+    for (const StageData* row = first; row <= &wrong; row++)
       if (const Rewrite* m = rewrite_that_opens_loop(row->rewrites)) {
-        proof_ = "its result uses a loop outside of this loop, and all stages before it are right";
+        verdict_proof_ = "its result uses a loop outside of this loop, and all stages before it are right";
         return make_verdict(t, *row, *m);
       }
-    for (const Row* row = first; row <= &wrong; row++) {
+    for (const StageData* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // a row between `right` and `wrong` that REF cannot run
         out.stage = stage_name(*row);
         out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
@@ -303,7 +306,7 @@ class RecordedBisection {
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
-  Verdict opts_stage_verdict(const Row& row) {
+  Verdict opts_stage_verdict(const StageData& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
     const GoldenStage& stage = *row.recorded_stage;
     out.rule = out.location = out.tinygrad_location = stage.function;
@@ -316,7 +319,7 @@ class RecordedBisection {
     return out;
   }
   // Compares both sides of each rewrite of `row` in REF, at sample points. Sets side_results_.
-  void compare_row_sides(const Trial& t, const Row& row) {
+  void compare_row_sides(const Trial& t, const StageData& row) {
     SidesImporter importer(input_graph_.graph->settings());
     std::vector<RewriteSides> sides;
     std::vector<const Rewrite*> of;
@@ -343,14 +346,14 @@ class RecordedBisection {
 
   bool is_suspect(const Rewrite& m, int one_in) const {
     auto found = side_results_.find(&m);
-    return found != side_results_.end() && found->second.has_one_difference_in(one_in);
+    return found != side_results_.end() && found->second.differs_at_one_point_in(one_in);
   }
-  bool has_right_input(const Row& row, const Row* right_row) const {
+  bool has_right_input(const StageData& row, const StageData* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
   // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it.
   // With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
-  const Rewrite* find_by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
+  const Rewrite* find_by_replay(const Trial& t, const StageData& row, const StageData* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
@@ -365,15 +368,15 @@ class RecordedBisection {
         UOp graph = graph_after(count);
         if (!graph) return std::nullopt;
         if (graph == row.input && is_right_before && first_row_ != &row) return false;
-        const StageResult r = only_whole ? comparer_.outcome_of_part(t, graph) : comparer_.outcome(t, graph);
+        const StageResult r = only_whole ? comparer_.outcome_of_partial_graph(t, graph) : comparer_.outcome(t, graph);
         return r == StageResult::Unknown ? std::nullopt : std::optional(r == StageResult::Differs);
       };
-      const size_t first = first_row_ == &row ? first_rewrite_ : 0;
+      const size_t first = first_row_ == &row ? first_rewrite_index_ : 0;
       const auto wrong = is_wrong(n) == true ? find_first_wrong(first, n, is_wrong) : std::nullopt;
       if (!wrong || is_wrong(*wrong - 1) != false) return nullptr;
       found_rewrite_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
       const Rewrite& whole = *own[*wrong - 1];
-      proof_ = "in REF the graph is right before it, and wrong after it";
+      verdict_proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
       if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // the culprit is unknown
       return nested ? nested : &whole;
@@ -382,7 +385,7 @@ class RecordedBisection {
   }
   // Returns the cause among the rewrites nested in `whole`, in which inner ones come first: the first one whose sides
   // clearly differ, or else the first one whose sides differ.
-  const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
+  const Rewrite* nested_culprit(const StageData& row, const Rewrite& whole) {
     const Rewrite* first = &whole;
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;
     for (int one_in : {4, 32}) {
@@ -391,14 +394,14 @@ class RecordedBisection {
     }
     return nullptr;
   }
-  static bool has_nested_rewrites(const Pipeline::Row& row, const Rewrite& m) {
+  static bool has_nested_rewrites(const Pipeline::StageData& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
   bool is_substitution(const Rewrite& m) const { return m.source_location.starts_with("uop/ops.py:"); }
 
   // Returns a rewrite whose sides differ: one without which the graph is right or, if all rewrites with such sides are
   // by one rule, the first one whose sides clearly differ. Returns null if there is none.
-  const Rewrite* find_by_sides(const Trial& t, const Row& row) {
+  const Rewrite* find_by_sides(const Trial& t, const StageData& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)
       if (is_suspect(m, 32) && !is_substitution(m)) suspects.push_back(&m);
@@ -406,7 +409,7 @@ class RecordedBisection {
       if (!row.result) break;
       const UOp without = apply_rewrites(row.result, {{m->after, m->before}}, true);
       if (!without || without == row.result || comparer_.outcome(t, without) != StageResult::Same) continue;
-      proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
+      verdict_proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;
     }
     auto is_same_rule = [&](const Rewrite* m) { return m->source_location == suspects[0]->source_location; };
@@ -415,7 +418,7 @@ class RecordedBisection {
     return clear == suspects.end() ? nullptr : *clear;
   }
 
-  Verdict make_verdict(const Trial& t, const Row& row, const Rewrite& m) {
+  Verdict make_verdict(const Trial& t, const StageData& row, const Rewrite& m) {
     Verdict out{
         .kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.source_location, .location = m.source_location};
     for (const Rewrite& other : row.rewrites) {
@@ -439,8 +442,8 @@ class RecordedBisection {
       out.witness = found->second.witness;
       out.witness["before"] = found->second.before, out.witness["after"] = found->second.after;
     }
-    out.is_confirmed = !proof_.empty();
-    out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
+    out.is_confirmed = !verdict_proof_.empty();
+    out.proof = verdict_proof_.empty() ? "its sides differ, and its stage is the first wrong one" : verdict_proof_;
     if (const KnownFault* fault = known_fault_of_rewrite(m.source_location, m.before, m.after)) {
       out.kind = Kind::Known, out.is_shown_by_given_inputs = t.has_given_inputs;
       out.known_fault_name = fault->name, out.known_fault_text = fault->description;
@@ -452,7 +455,7 @@ class RecordedBisection {
   }
   bool is_right_without(const Rewrite& m) {
     if (!pipeline_->has_ability(Ability::LeaveOut)) return false;
-    auto without = pipeline_->omit_rewrite(m);
+    auto without = pipeline_->pipeline_without_rewrite(m);
     if (!without || import_facts_of_input((*without)->input()).import_error) return false;
     InputGraph in = (*without)->input();
     BisectReport rest;
@@ -468,15 +471,15 @@ class RecordedBisection {
   const RecordedBisectPlan plan_;
   FailingInputs* const failing_inputs_;
   const std::unique_ptr<Pipeline> pipeline_;
-  const std::span<const Row> rows_;
+  const std::span<const StageData> rows_;
   StageComparer comparer_;
   RecordedBackend backend_;
-  std::vector<KnownRewrite> known_rewrites_;
-  size_t first_rewrite_ = 0;
-  const Row* first_row_ = nullptr;
-  KnownRewrite found_rewrite_;
+  std::vector<KnownFaultRewrite> known_fault_rewrites_;
+  size_t first_rewrite_index_ = 0;
+  const StageData* first_row_ = nullptr;
+  KnownFaultRewrite found_rewrite_;
   std::map<const Rewrite*, EquivalenceResult> side_results_;
-  std::string proof_, note_;
+  std::string verdict_proof_, verdict_note_;
 };
 
 }  // namespace

@@ -21,15 +21,15 @@ bool has_floats(UOp root) {
 bool RecordedBackend::prepare_source() {
   if (is_source_prepared_) return bool(source_executable_);
   is_source_prepared_ = true;
-  if (!has_recorded_source(input_)) return false;
-  auto place = placement_for(session_, options_.device.name, input_);
+  if (!has_recorded_source(input_graph_)) return false;
+  auto place = placement_for(session_, options_.device.name, input_graph_);
   if (!place || !place->target || place->is_ref) {
-    not_run_reason_ = place ? "it runs on " + input_.info.target + ", which is not here" : place.diag().message;
+    not_run_reason_ = place ? "it runs on " + input_graph_.info.target + ", which is not here" : place.diag().message;
     return false;
   }
   placement_ = std::move(*place);
   bool is_invalid = false;
-  auto made = make_recorded_executable(input_, *placement_, 0, &is_invalid);
+  auto made = make_recorded_executable(input_graph_, *placement_, 0, &is_invalid);
   if (made) {
     source_executable_ = std::move(*made);
     return true;
@@ -47,13 +47,13 @@ StageResult RecordedBackend::run_source(const RecordedTrial& t) {
   auto done = execute_kernel(*source_executable_, *placement_->device, *inputs, t.variables, options);
   if (!done) {
     report_.failure_text = not_run_reason_ = done.diag().message;
-    const bool is_fault = done.diag().kernel_fault || report_.failure_text.starts_with("killed by ");
+    const bool is_fault = done.diag().is_kernel_fault || report_.failure_text.starts_with("killed by ");
     return is_fault ? StageResult::Differs : StageResult::Unknown;
   }
   return comparer_.compare_results(t, Result<Arrays>(copy_arrays(done->outputs)));
 }
 
-StageResult RecordedBackend::outcome(const RecordedTrial& t) {
+StageResult RecordedBackend::source_outcome(const RecordedTrial& t) {
   if (!prepare_source()) return StageResult::Unknown;
   const StageResult out = run_source(t);
   has_compared_trial_ = has_compared_trial_ || out != StageResult::Unknown;
@@ -65,16 +65,16 @@ std::optional<Verdict> RecordedBackend::check_source() {
   if (invalid_verdict_) return invalid_verdict_;
   if (!source_executable_) return std::nullopt;
   // with floats of all magnitudes, which other trials have, a right device may differ from REF
-  const bool only_first = has_floats(input_.root);
+  const bool only_first = has_floats(input_graph_.root);
   report_.device = placement_->label;
   for (const RecordedTrial& t : comparer_.trials()) {
     if (only_first && &t != &comparer_.trials().front()) break;
-    if (outcome(t) == StageResult::Differs) return culprit_of_trial(t);
+    if (source_outcome(t) == StageResult::Differs) return verdict_of_trial(t);
   }
   return std::nullopt;
 }
 
-Verdict RecordedBackend::culprit_of_trial(const RecordedTrial& t) {
+Verdict RecordedBackend::verdict_of_trial(const RecordedTrial& t) {
   failing_trial_ = &t;
   Verdict out{.kind = Kind::Renderer,
               .detail = comparer_.compared_rows().empty()

@@ -14,7 +14,7 @@ class RecordedBackend {
  public:
   RecordedBackend(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                   StageComparer& comparer)
-      : session_(session), input_(in), options_(options), report_(report), comparer_(comparer) {}
+      : session_(session), input_graph_(in), options_(options), report_(report), comparer_(comparer) {}
 
   // Returns a verdict if the recorded source computes something else than the AST, or does not compile:
   //   Compiler  on this computer's CPU: the source is right without optional passes, or with the other compiler
@@ -22,20 +22,20 @@ class RecordedBackend {
   //   Renderer  otherwise
   // Returns nullopt if the source is right, or if it cannot be run here; not_run_reason() then says why it cannot.
   std::optional<Verdict> check_source();
-  StageResult outcome(const RecordedTrial& t);
+  StageResult source_outcome(const RecordedTrial& t);
 
-  bool has_compared() const { return has_compared_trial_; }
+  bool has_compared_source() const { return has_compared_trial_; }
   const std::string& not_run_reason() const { return not_run_reason_; }
   const RecordedTrial* failing_trial() const { return failing_trial_; }
 
  private:
   bool prepare_source();
   StageResult run_source(const RecordedTrial& t);
-  Verdict culprit_of_trial(const RecordedTrial& t);
+  Verdict verdict_of_trial(const RecordedTrial& t);
   void check_compiler(const RecordedTrial& t, Verdict& out);
 
   const Session& session_;
-  InputGraph& input_;
+  InputGraph& input_graph_;
   const RunOptions& options_;
   BisectReport& report_;
   StageComparer& comparer_;

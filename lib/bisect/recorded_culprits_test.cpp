@@ -170,7 +170,7 @@ TEST_CASE("a maximum that starts with 0 fails if all numbers are negative, which
   const RunReport run = run_kernel(session, *in, options);
   INFO(run.text(1, false));
   CHECK(run.result() == RunReport::Result::Failed);
-  CHECK(run.input_sizes == "below zero");
+  CHECK(run.input_set_note == "below zero");
 }
 
 TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program uses, are faults of the planner") {

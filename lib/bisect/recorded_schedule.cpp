@@ -25,8 +25,9 @@ constexpr double kSearchSeconds = 2;
 // `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
 // rewrite of the first node whose value differs; null if there is none. If the values cannot be compared, sets
 // `unknown_reason`.
-const Rewrite* find_wrong_loop_rewrite(const Pipeline::Row& row, const TensorVariables& variables, BisectReport& report,
-                                       RangedDifference& difference, std::string& unknown_reason) {
+const Rewrite* find_wrong_loop_rewrite(const Pipeline::StageData& row, const TensorVariables& variables,
+                                       BisectReport& report, RangedDifference& difference,
+                                       std::string& unknown_reason) {
   std::vector<UOp> stages;
   for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())
@@ -150,7 +151,7 @@ bool moves_index(const Rewrite& m) {
   return m.before.is(Op::INDEX) && m.before.num_src() > 1 && m.before.src(0).in(ops::Movement);
 }
 
-void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+void set_rewrite_verdict(Verdict& v, const Pipeline::StageData& row, const Rewrite& m, const EquivalenceResult& sides) {
   if (moves_index(m)) v.function = "apply_movement_op (schedule/indexing.py)";
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
   v.rule = v.location = v.tinygrad_location = m.source_location;
@@ -184,7 +185,7 @@ class RewriteSearch {
   const Rewrite* culprit = nullptr;
 
   // Returns true if the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
-  bool search_stage(const Pipeline::Row& row) {
+  bool search_stage(const Pipeline::StageData& row) {
     report_.counts.num_rewrites += row.rewrites.size();
     const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
     if (!makes_loops) return search_among_rewrites(row, [](const Rewrite&) { return true; });
@@ -204,13 +205,13 @@ class RewriteSearch {
   }
 
  private:
-  void set_culprit(const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+  void set_culprit(const Pipeline::StageData& row, const Rewrite& m, const EquivalenceResult& sides) {
     culprit = &m;
     set_rewrite_verdict(report_.verdict, row, m, sides);
   }
 
   template <class IsMeant>
-  bool search_among_rewrites(const Pipeline::Row& row, IsMeant is_meant) {
+  bool search_among_rewrites(const Pipeline::StageData& row, IsMeant is_meant) {
     for (const Rewrite& m : row.rewrites) {
       if (!is_meant(m) || is_substitution(m)) continue;
       if ((is_wall_limit_ ? seconds_since(begin_time_) : thread_seconds() - begin_cpu_seconds_) > limit_seconds_) {
@@ -233,7 +234,7 @@ class RewriteSearch {
   }
 
   // Returns the first rewrite nested in `m` that makes an index out of bounds; null if there is none.
-  const Rewrite* find_out_of_bounds_rewrite(const Pipeline::Row& row, const Rewrite& m,
+  const Rewrite* find_out_of_bounds_rewrite(const Pipeline::StageData& row, const Rewrite& m,
                                             EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;
@@ -278,7 +279,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     throw Failure("not decided: nothing was compared" + not_compared_text(run));
   if (run.result() != RunReport::Result::Failed) {
     v.kind = run.order_report.stale_reads.empty() ? Kind::Same : Kind::Known;
-    report.counts.count_elements(run.comparisons);
+    report.counts.update_element_counts(run.comparisons);
     for (auto& [name, elements] : run.not_decided_elements)
       report.counts.num_elements += elements, report.counts.num_left_out += elements;
     v.detail = run.has_no_stores ? "the graph stores nothing, and its schedule has no kernels"
@@ -320,12 +321,12 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return;
   }
   v.kind = Kind::Schedule;
-  const bool of_all_sizes = run.input_sizes == name_of(InputSet::AllSizes);
+  const bool of_all_sizes = run.input_set_note == name_of(InputSet::AllSizes);
   RewriteSearch search(in, options, parameters, begin, run.is_kernel_fault, of_all_sizes, report);
   // search the stages after the last right one, up to the first wrong one
   bool is_candidate = run.stage_difference->last_right_stage.empty();
   const auto rows = pipeline->rows().value_or_throw();
-  for (const Pipeline::Row& row : rows) {
+  for (const Pipeline::StageData& row : rows) {
     if (is_candidate && search.search_stage(row)) {
       const std::string user_operation = search.culprit ? methods_of_rewrite(*pipeline, in, *search.culprit) : "";
       if (!user_operation.empty()) report.origin_text = user_operation;

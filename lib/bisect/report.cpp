@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-const std::string kAsExpected = "it computes what is expected";
+const std::string kAsExpectedText = "it computes what is expected";
 
 }  // namespace
 
@@ -24,7 +24,7 @@ bool Verdict::can_be_confirmed() const {
          kind == Kind::Divergence || kind == Kind::Known || (kind == Kind::Schedule && !rule.empty());
 }
 
-void BisectCounts::count_elements(const std::vector<Comparison>& arrays) {
+void BisectCounts::update_element_counts(const std::vector<Comparison>& arrays) {
   int64_t all = 0, left_out = 0;
   for (const Comparison& c : arrays) all += c.num_elements, left_out += c.num_left_out;
   if (left_out >= num_left_out) num_elements = all, num_left_out = left_out;
@@ -37,7 +37,7 @@ void BisectReport::note_left_out_elements() {
     error = "not decided: nothing was compared" + reason + "every element";
     return;
   }
-  if (verdict.detail.empty()) verdict.detail = kAsExpected;
+  if (verdict.detail.empty()) verdict.detail = kAsExpectedText;
   verdict.detail += "; " + std::to_string(counts.num_left_out) + " of " + std::to_string(counts.num_elements) +
                     " elements left out" + reason + "them";
 }
@@ -59,7 +59,7 @@ std::string BisectReport::text() const {
     if (counts.num_left_out)
       out += " in " + std::to_string(counts.num_elements - counts.num_left_out) + " of " +
              std::to_string(counts.num_elements) + " elements";
-    out += ", " + (v.detail.empty() ? kAsExpected : v.detail) + "\n";
+    out += ", " + (v.detail.empty() ? kAsExpectedText : v.detail) + "\n";
     line("made for", origin_text);
     for (const std::string& note : notes) line("note", note);
     return out;

@@ -56,7 +56,7 @@ std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const R
       tracer.set_methods(copies[i], {made_by.begin(), made_by.end()});
     }
     RecordedTraceSender trace(graph, tracer);
-    for (const Pipeline::Row& row : rows) {
+    for (const Pipeline::StageData& row : rows) {
       if (row.list.empty() && row.result) trace.send_stage(row.stage->name, row.input, row.result, row.rewrites);
       if (row.stage == m.stage) break;
     }

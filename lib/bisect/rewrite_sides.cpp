@@ -79,7 +79,7 @@ std::string unrepresentable_constant(const AppliedRewrite& a) {
   return out.empty() && a.after ? unrepresentable_constant(a.after) : out;
 }
 
-std::string shape_difference(const AppliedRewrite& a) {
+std::string type_difference_text(const AppliedRewrite& a) {
   const UOp before = a.substitution_target && !(a.substitution_target == a.after) ? a.substitution_target : a.before;
   if (before.dtype() == a.after.dtype())
     return "a part of the result has another number of elements than before";

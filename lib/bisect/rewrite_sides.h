@@ -24,6 +24,6 @@ std::string rewrite_text(const AppliedRewrite& a);
 std::string unrepresentable_constant(const AppliedRewrite& a);
 
 // Describes how the sides' dtypes or numbers of elements differ. For sides of EquivalenceResult::Kind::Unlike.
-std::string shape_difference(const AppliedRewrite& a);
+std::string type_difference_text(const AppliedRewrite& a);
 
 }  // namespace tgc

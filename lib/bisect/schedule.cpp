@@ -22,7 +22,7 @@ constexpr size_t kMostSuspects = 8;
 
 // A copy of an AppliedRewrite without its nodes, because the graph is freed as soon as the schedule is made.
 struct Suspect {
-  uint64_t number, number_in_stage;
+  uint64_t rewrite_number, number_in_stage;
   const StageRow* stage;
   const Rule* rule;
   int points = 0;                      // number of sample points where the sides differ; 0 if less than a quarter
@@ -46,7 +46,7 @@ class SidesWatcher : public ApplicationLog {
       applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
     auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
-      if ((*sides)[i].has_one_difference_in(4)) add_difference(i, (*sides)[i].num_differing_points);
+      if ((*sides)[i].differs_at_one_point_in(4)) add_difference(i, (*sides)[i].num_differing_points);
       num_compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
     throw Failure("the schedule is made");
@@ -84,7 +84,7 @@ class ReuseWatcher : public ApplicationLog {
     for (auto& input : c.tensor_job().input_buffers) numbered.insert(input.second);
     std::unordered_map<UOp, const AppliedRewrite*> folded;
     for (const AppliedRewrite& a : all_rewrites()) {
-      const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
+      const std::vector<UOp> before = buffers_below(a.before), after = buffers_below(a.after);
       for (UOp b : before)
         if (numbered.contains(b) && !std::ranges::count(after, b)) folded[b] = &a;
       for (UOp b : after)
@@ -94,7 +94,7 @@ class ReuseWatcher : public ApplicationLog {
   }
 
  private:
-  static std::vector<UOp> buffers(UOp u) {
+  static std::vector<UOp> buffers_below(UOp u) {
     std::vector<UOp> out = toposort(u);
     std::erase_if(out, [](UOp x) { return !x.is(Op::BUFFER); });
     return out;
@@ -166,7 +166,7 @@ class ScheduleBisection {
     if (!has_expected_results() && matches_unscheduled(model, options_, difference)) return verdict_;
     for (const Comparison& c : model.comparisons)
       if (difference.empty() && !c.has_passed()) difference = c.text();
-    if (std::string wrong = wrong_kernel(unscheduled_options()); !wrong.empty()) {
+    if (std::string wrong = kernel_failure_text(unscheduled_options()); !wrong.empty()) {
       verdict_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
       return verdict_;
     }
@@ -186,7 +186,7 @@ class ScheduleBisection {
   Verdict check_kernel_fault(const std::string& fault) {
     verdict_.detail = fault, verdict_.kind = Kind::Schedule;
     // The results without fusion can serve as the reference only if each kernel computes what REF computes.
-    const bool has_reference = run_unscheduled() && wrong_kernel(unscheduled_options()).empty();
+    const bool has_reference = run_unscheduled() && kernel_failure_text(unscheduled_options()).empty();
     if (verdict_.kind == Kind::Schedule) (void)find_rewrite(has_reference);
     return verdict_;
   }
@@ -197,7 +197,7 @@ class ScheduleBisection {
     unscheduled_report_ = repro_.run(unscheduled_options());
     const bool has_reference = unscheduled_report_.error.empty() &&
                                !(has_expected_results() && has_failed(unscheduled_report_)) &&
-                               wrong_kernel(unscheduled_options()).empty();
+                               kernel_failure_text(unscheduled_options()).empty();
     if (has_reference) verdict_.detail += unscheduled_report_.is_computed_in_ref ? "" : "; without fusion it runs";
     if (has_reference && name_reuse()) return verdict_;
     if (!find_rewrite(has_reference) && !has_reference) return std::nullopt;
@@ -271,15 +271,15 @@ class ScheduleBisection {
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_report_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
-    for (int way = 0; way <= kWideSumsWay; way++) {
+    for (int way = 0; way <= kWideSumsPerturbation; way++) {
       if (perturbed_reports_.size() <= size_t(way)) {
         RunOptions options = unscheduled_options();
-        options.model.perturbation = kRoundingWayOffset + way, options.compare.expected_file = "";
+        options.model.perturbation = kRoundingPerturbationOffset + way, options.compare.expected_file = "";
         perturbed_reports_.push_back(repro_.run(options));
       }
       const auto& values = perturbed_reports_[size_t(way)].schedule_result.values;
       if (values.size() <= i) continue;
-      const bool is_wide = way == kWideSumsWay;
+      const bool is_wide = way == kWideSumsPerturbation;
       auto differs = differing_elements(is_wide ? to : expected, values[i], tolerance);
       for (size_t k = 0; differs && k < differs->size(); k++)
         if ((*differs)[k] != is_wide) std::memcpy(to.data() + k * bytes, expected.data() + k * bytes, bytes);
@@ -288,10 +288,10 @@ class ScheduleBisection {
 
   // Returns the name of the first kernel that stores other values than its AST in REF; if there is none, the kernel
   // fault; if there is none, the error of the run, or "".
-  std::string wrong_kernel(const RunOptions& options) const {
+  std::string kernel_failure_text(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;
-    watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+    watched.model.on_kernel = [&](const ScheduledKernelRun& step) { finder.end_kernel(step); };
     ModelReport model = repro_.run(watched);
     if (FailingKernel* kernel = finder.found_kernel()) return kernel->graph.info.name;
     return finder.kernel_fault().empty() ? model.error : finder.kernel_fault();
@@ -299,7 +299,7 @@ class ScheduleBisection {
 
   bool find_rewrite(bool has_reference) {
     is_right_ = [this, has_reference](const RunOptions& options) {
-      if (!has_reference) return wrong_kernel(options).empty();
+      if (!has_reference) return kernel_failure_text(options).empty();
       std::string ignored;
       ModelReport m = repro_.run(options);
       return has_expected_results() && !unscheduled_report_.is_computed_in_ref
@@ -310,7 +310,7 @@ class ScheduleBisection {
     (void)repro_.run(watched_options(&sides));
     bisect_counts_.num_rewrites = sides.applications.size(), bisect_counts_.num_compared = sides.num_compared;
     if (name_suspect(sides.applications)) return true;
-    suppress_rules(sides.applications);
+    try_without_each_rule(sides.applications);
     return false;
   }
 
@@ -363,10 +363,12 @@ class ScheduleBisection {
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
     std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);
     suspects.resize(std::min(suspects.size(), kMostSuspects));
-    auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
+    auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.rewrite_number); });
     if (it != suspects.end()) {
       const Suspect& culprit = narrowest_culprit(*it, applications);
-      return name_culprit(culprit, culprit.number == it->number || is_right_without(culprit.number)), true;
+      return name_culprit(culprit,
+                          culprit.rewrite_number == it->rewrite_number || is_right_without(culprit.rewrite_number)),
+             true;
     }
     constexpr int kAll = ExprIsolator::kPointsPerRun;
     std::erase_if(suspects, [](const Suspect& s) { return s.nested_differs_as_much; });
@@ -379,7 +381,7 @@ class ScheduleBisection {
   const Suspect& narrowest_culprit(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
       const Suspect& nested = applications[whole.nested[i]];
-      SidesWatcher sides(nested.number);
+      SidesWatcher sides(nested.rewrite_number);
       (void)repro_.run(watched_options(&sides));
       bool differs = std::ranges::any_of(sides.applications, [&](const Suspect& s) {
         return s.points && s.stage == whole.stage && s.rule == whole.rule && s.number_in_stage == whole.number_in_stage;
@@ -389,7 +391,7 @@ class ScheduleBisection {
     return whole;
   }
 
-  void suppress_rules(const std::vector<Suspect>& applications) {
+  void try_without_each_rule(const std::vector<Suspect>& applications) {
     std::vector<const Rule*> rules;
     for (const Suspect& a : applications)
       if (std::ranges::find(rules, a.rule) == rules.end()) rules.push_back(a.rule);

@@ -8,10 +8,10 @@ namespace {
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)
-      : shortcut_(shortcut), graph_(graph), previous_trial_(trial_of(graph)) {
-    set_trial(graph, this);
+      : shortcut_(shortcut), graph_(graph), previous_trial_(shortcut_trial_of(graph)) {
+    set_shortcut_trial(graph, this);
   }
-  ~FaithfulShortcut() override { set_trial(graph_, previous_trial_); }
+  ~FaithfulShortcut() override { set_shortcut_trial(graph_, previous_trial_); }
   ShortcutWay choose_way(const Shortcut& shortcut, ShortcutWay usual) override {
     return &shortcut == &shortcut_ ? ShortcutWay::Faithful
            : previous_trial_       ? previous_trial_->choose_way(shortcut, usual)

@@ -212,28 +212,28 @@ void StageComparer::make_trials() {
   // numbers of UOps that REF evaluates
   constexpr double kSmall = 1e6;
   constexpr double kLarge = 2e8, kTooLarge = 2e9;
-  Executable kernel = std::move(Executable::make_for_ref(input_.root).value_or_throw());
-  const double work = work_of(input_.root);
+  Executable kernel = std::move(Executable::make_for_ref(input_graph_.root).value_or_throw());
+  const double work = work_of(input_graph_.root);
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
-  TrialInputs inputs = make_trial_inputs(options_, input_).value_or_throw();
+  TrialInputs inputs = make_trial_inputs(options_, input_graph_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
-  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.ref_options_in_process());
+  KernelTrial trial(input_graph_.root, input_graph_.list, std::move(inputs), options_.device.ref_options_in_process());
   trial.begin_trial(kernel).value_or_throw();
   const Arrays& given = trial.file_arrays();
   Trial usual{
       .inputs = copy_arrays(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
-  Arrays expected = given_expected_arrays(options_, input_, file).value_or_throw();
-  if (expected.empty()) expected = std::move(run_graph(usual, input_.root, true).value_or_throw());
+  Arrays expected = given_expected_arrays(options_, input_graph_, file).value_or_throw();
+  if (expected.empty()) expected = std::move(run_graph(usual, input_graph_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
   // a repro bundle may have the arrays of any kind of trial, so look for large values
-  const bool is_of_bundle = input_.read_report.repro && options_.input.arrays_file.empty();
+  const bool is_of_bundle = input_graph_.read_report.repro && options_.input.arrays_file.empty();
   usual.has_wide_values = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
-  has_float_sums_ = has_float_sums(input_.root);
+  has_float_sums_ = has_float_sums(input_graph_.root);
   trials_.push_back(std::move(usual));
   if ((given.empty() || plan_.should_redraw_inputs) && work <= kSmall) add_wide_trials(kernel, trial);
 }
@@ -245,10 +245,10 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   const Arrays none;
   const Arrays& kept = plan_.should_redraw_inputs ? none : trial.file_arrays();
   const InputDistribution& draw = *trial.distribution();
-  const std::vector<double> edges = edge_numbers(input_.root);
-  const int most_bits = max_input_exponent(input_.root);
+  const std::vector<double> edges = edge_numbers(input_graph_.root);
+  const int most_bits = max_input_exponent(input_graph_.root);
   std::vector<InputSet> sets(kWide + kLarge + kEdges, InputSet::AllSizes);
-  for (InputSet set : further_input_sets(input_.root, draw))
+  for (InputSet set : further_input_sets(input_graph_.root, draw))
     if (set != InputSet::AllSizes) sets.push_back(set);
   for (uint64_t i = 0; i < sets.size(); i++) {
     Trial wide{.inputs = copy_arrays(trials_[0].inputs), .has_wide_values = true};
@@ -260,7 +260,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
                              : trial.variables();
     InputDistribution values = draw;
     values.seed += i;
-    const auto widened = redraw_inputs(input_.root, sets[i], values, kept, wide.inputs);
+    const auto widened = redraw_inputs(input_graph_.root, sets[i], values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {
       const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
       const FloatKind floats = draw.float_kind_of(a.name);
@@ -272,7 +272,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
         fill_from_pool(a.array, a.name, edges, turn - kLarge);
     }
     if (kept.empty()) flush_denormals(wide.inputs);
-    auto done = run_graph(wide, input_.root, true);
+    auto done = run_graph(wide, input_graph_.root, true);
     if (!done) continue;
     wide.expected = std::move(*done);
     trials_.push_back(std::move(wide));
@@ -286,25 +286,25 @@ Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool
       is_ast ? copy_arrays(t.inputs) : arrays_with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(graph)));
   auto done = ReferenceRunner(inputs, t.variables, options_.device.ref_options_in_process()).run_reference(graph);
   if (!done) return done.diag();
-  return arrays_with_dtypes_of(done->outputs, buffers_of_nodes(toposort(input_.root)));
+  return arrays_with_dtypes_of(done->outputs, buffers_of_nodes(toposort(input_graph_.root)));
 }
 
 namespace {
 
-constexpr size_t kMostRead = 4;
+constexpr size_t kMaxReadElements = 4;
 
 std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t, const Comparison& c) {
   if (!c.first_difference) return {};
   const std::string at = "[" + std::to_string(c.first_difference->flat_index) + "]";
   std::map<std::string, std::string> out = {
       {"element", c.name + at}, {"before", c.first_difference->expected}, {"after", c.first_difference->actual}};
-  const auto read = find_elements_read(ast, c.name, c.first_difference->flat_index, t.variables, kMostRead);
+  const auto read = find_elements_read(ast, c.name, c.first_difference->flat_index, t.variables, kMaxReadElements);
   for (auto& [name, array] : t.inputs) {
     if (auto places = read.find(name); places != read.end()) {
-      for (size_t i = 0; i < std::min(places->second.size(), kMostRead); i++)
+      for (size_t i = 0; i < std::min(places->second.size(), kMaxReadElements); i++)
         if (const int64_t place = places->second[i]; place >= 0 && place < array.size())
           out[name + "[" + std::to_string(place) + "]"] = element_text(array, place);
-      if (places->second.size() > kMostRead) out[name + "[more]"] = "...";
+      if (places->second.size() > kMaxReadElements) out[name + "[more]"] = "...";
     } else if (read.empty() && array.size() == c.num_elements && name != c.name) {
       out[name + at] = element_text(array, c.first_difference->flat_index);
     }
@@ -316,7 +316,7 @@ std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t
 }  // namespace
 
 StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>& done) {
-  if (!done) return done.diag().kernel_fault ? StageResult::Differs : StageResult::Unknown;
+  if (!done) return done.diag().is_kernel_fault ? StageResult::Differs : StageResult::Unknown;
   if (is_exact_) {
     auto is_same = [&](const NamedArray& e) {
       const Array* a = find_array(*done, e.name);
@@ -327,7 +327,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
   const ReferenceRunner ref(t.inputs, t.variables, options_.device.ref_options_in_process());
   Arrays settled;
   auto compared =
-      ref.compare_arrays(input_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
+      ref.compare_arrays(input_graph_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
   if (!compared) return StageResult::Unknown;
   for (size_t i = 0; i < compared->size(); i++) {
     const Comparison& c = (*compared)[i];
@@ -343,7 +343,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
     if (t.has_wide_values && !is_beyond_rounding(c, actual, t.expected[i].array, t.has_large_values, can_overflow))
       continue;
     report_.failure_text = c.text().substr(0, c.text().find('\n')),
-    report_.wrong_element = wrong_element(input_.root, t, c);
+    report_.wrong_element = wrong_element(input_graph_.root, t, c);
     return StageResult::Differs;
   }
   count_elements(t, *compared);
@@ -351,7 +351,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
 }
 
 void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>& arrays) {
-  counted_elements_[&t].count_elements(arrays);
+  counted_elements_[&t].update_element_counts(arrays);
   const BisectCounts& first = counted_elements_[&trials_.front()];
   BisectCounts sum;
   for (auto& [trial, counts] : counted_elements_)
@@ -362,13 +362,13 @@ void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>
 const Arrays& StageComparer::magnitude_bounds(const Trial& t) {
   auto [known, is_new] = magnitude_bounds_.try_emplace(&t);
   if (!is_new) return known->second;
-  const UOp graph = magnitude_bound_graph(input_.root);
+  const UOp graph = magnitude_bound_graph(input_graph_.root);
   auto done = graph ? run_graph(t, graph, true) : Result<Arrays>(Diag{"unknown"});
   if (done) known->second = std::move(*done);
   return known->second;
 }
 
-StageResult StageComparer::outcome_of_part(const Trial& t, UOp original) {
+StageResult StageComparer::outcome_of_partial_graph(const Trial& t, UOp original) {
   const ImportedGraph* graph = imported_graph(original);
   if (graph && !ranges_of(graph->root).empty()) return StageResult::Unknown;
   return outcome(t, original);
@@ -382,14 +382,14 @@ StageResult StageComparer::outcome(const Trial& t, UOp original) {
   return graph_outcomes_[{&t, original.id()}] = compare_results(t, run_graph(t, graph->root));
 }
 
-StageResult StageComparer::outcome(const Trial& t, const Row& row) {
+StageResult StageComparer::outcome(const Trial& t, const StageData& row) {
   StageResult result = StageResult::Unknown;
   if (row.list.empty()) {
     result = outcome(t, row.result);
   } else if (auto known = list_outcomes_.find({&t, &row}); known != list_outcomes_.end()) {
     result = known->second;
   } else {
-    auto imported = import_graph(row.list.back(), row.list, input_.graph->settings());
+    auto imported = import_graph(row.list.back(), row.list, input_graph_.graph->settings());
     if (imported) result = compare_results(t, run_graph(t, imported->list));
     else if (unknown_reason_.empty()) unknown_reason_ = imported.diag().message;
     list_outcomes_[{&t, &row}] = result;
@@ -401,7 +401,7 @@ StageResult StageComparer::outcome(const Trial& t, const Row& row) {
 const ImportedGraph* StageComparer::imported_graph(UOp original) {
   auto [it, is_new] = imported_graphs_.try_emplace(original.id());
   if (is_new) {
-    auto graph = import_graph(original, {}, input_.graph->settings());
+    auto graph = import_graph(original, {}, input_graph_.graph->settings());
     if (graph) it->second = std::move(*graph), it->second.root = with_one_range_per_loop(it->second.root);
     else if (unknown_reason_.empty()) unknown_reason_ = graph.diag().message;
   }
@@ -424,6 +424,6 @@ void StageComparer::require_exact_results() {
 
 void StageComparer::clear_outcomes() { graph_outcomes_.clear(), list_outcomes_.clear(); }
 
-bool StageComparer::must_be_exact() const { return only_casts_floats(input_.root); }
+bool StageComparer::must_be_exact() const { return only_casts_floats(input_graph_.root); }
 
 }  // namespace tgc

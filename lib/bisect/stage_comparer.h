@@ -32,11 +32,11 @@ enum class StageResult : uint8_t { Same, Differs, Unknown };
 
 class StageComparer {
  public:
-  using Row = Pipeline::Row;
+  using StageData = Pipeline::StageData;
 
   StageComparer(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                 const RecordedBisectPlan& plan)
-      : session_(session), input_(in), options_(options), report_(report), plan_(plan) {}
+      : session_(session), input_graph_(in), options_(options), report_(report), plan_(plan) {}
 
   // Chooses the inputs of all trials, and runs the AST. Throws Failure if this fails, or if the AST is too large or
   // stores nothing.
@@ -45,10 +45,10 @@ class StageComparer {
 
   // Runs a recorded graph in REF, and compares the results with the expected ones.
   StageResult outcome(const RecordedTrial& t, UOp original);
-  StageResult outcome(const RecordedTrial& t, const Row& row);
+  StageResult outcome(const RecordedTrial& t, const StageData& row);
   // Like outcome(), for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only
   // some uses of the loop have been rewritten.
-  StageResult outcome_of_part(const RecordedTrial& t, UOp original);
+  StageResult outcome_of_partial_graph(const RecordedTrial& t, UOp original);
   StageResult compare_results(const RecordedTrial& t, const Result<Arrays>& done);
   // Returns, for each float array that the AST stores, a bound for the magnitude of each element's intermediate
   // results. Returns no arrays if the bounds are unknown.
@@ -64,7 +64,7 @@ class StageComparer {
   // Returns true if the kernel casts to floats, and IEEE 754 defines every float that it stores to the last bit.
   bool must_be_exact() const;
 
-  const std::set<const Row*>& compared_rows() const { return compared_rows_; }
+  const std::set<const StageData*>& compared_rows() const { return compared_rows_; }
   // Returns the error of the first recorded graph or list that could not be imported; "" if there is none.
   const std::string& unknown_reason() const { return unknown_reason_; }
 
@@ -77,15 +77,15 @@ class StageComparer {
   void count_elements(const RecordedTrial& t, const std::vector<Comparison>& arrays);
 
   const Session& session_;
-  InputGraph& input_;
+  InputGraph& input_graph_;
   const RunOptions& options_;
   BisectReport& report_;
   const RecordedBisectPlan plan_;
   std::deque<RecordedTrial> trials_;
   std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> graph_outcomes_;
-  std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
+  std::map<std::pair<const RecordedTrial*, const StageData*>, StageResult> list_outcomes_;
   std::map<uint32_t, ImportedGraph> imported_graphs_;
-  std::set<const Row*> compared_rows_;
+  std::set<const StageData*> compared_rows_;
   std::map<const RecordedTrial*, Arrays> magnitude_bounds_;
   std::map<const RecordedTrial*, BisectCounts> counted_elements_;
   std::string unknown_reason_;

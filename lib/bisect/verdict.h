@@ -64,7 +64,7 @@ struct BisectCounts {
   int64_t num_elements = 0, num_left_out = 0;
 
   // Sets the numbers of elements to those of `arrays`, unless `num_left_out` is larger than that of `arrays`.
-  void count_elements(const std::vector<Comparison>& arrays);
+  void update_element_counts(const std::vector<Comparison>& arrays);
   void add_element_counts(const BisectCounts& other) {
     num_elements += other.num_elements, num_left_out += other.num_left_out;
   }

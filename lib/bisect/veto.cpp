@@ -9,15 +9,15 @@
 
 namespace tgc {
 
-Proof RewriteProver::prove_culprit(const AppliedRewrite& a) {
+CulpritProof CulpritProver::prove_culprit(const AppliedRewrite& a) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   if (are_sides_unlike(sides)) {
-    if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
+    if (CulpritProof proof = prove_by_veto(a); proof != CulpritProof::None) return proof;
     const bool is_proven =
         executor_.does_ref_agree() && is_wrong_after_stage(a.stage) && run_stage_without_rewrite(a).passes();
-    return is_proven ? Proof::ByStage : Proof::None;
+    return is_proven ? CulpritProof::ByStage : CulpritProof::None;
   }
-  if (sides.has_one_difference_in(2) && run_without_rewrite(a).passes()) return Proof::ByRun;
+  if (sides.differs_at_one_point_in(2) && run_without_rewrite(a).passes()) return CulpritProof::ByRun;
   for (const TopLevelRewrite& r : observed_run_.application_log.top_rewrites())
     for (size_t i = 0; i < r.application_indices.size(); i++) {
       if (observed_run_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number)
@@ -25,29 +25,30 @@ Proof RewriteProver::prove_culprit(const AppliedRewrite& a) {
       if (r.stage != a.stage || !can_run_input(r)) break;
       KernelOutcome before = run_partial_graph(r, i);
       if (before.is_refused()) break;
-      if (!before.passes() || run_partial_graph(r, i + 1).passes()) return Proof::None;
+      if (!before.passes() || run_partial_graph(r, i + 1).passes()) return CulpritProof::None;
       if (!executor_.does_ref_agree()) return prove_by_veto(a);
-      if (a.depth == 0) return Proof::ByGraph;
+      if (a.depth == 0) return CulpritProof::ByGraph;
       // The top-level rewrite that contains `a` is wrong. If the compilation is refused without `a`, then the two sides
       // of `a` decide whether `a` is the cause.
       KernelOutcome other = run_without_rewrite(a);
-      if (other.passes()) return Proof::ByRun;
-      if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without_rewrite(a).passes()) return Proof::ByGraph;
+      if (other.passes()) return CulpritProof::ByRun;
+      if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without_rewrite(a).passes())
+        return CulpritProof::ByGraph;
       return prove_by_rule_veto(a);  // a later application of the rule may have the same effect
     }
   return prove_by_veto(a);
 }
 
-Proof RewriteProver::prove_by_veto(const AppliedRewrite& a) {
-  return run_without_rewrite(a).passes() ? Proof::ByRun : prove_by_rule_veto(a);
+CulpritProof CulpritProver::prove_by_veto(const AppliedRewrite& a) {
+  return run_without_rewrite(a).passes() ? CulpritProof::ByRun : prove_by_rule_veto(a);
 }
 
-Proof RewriteProver::prove_by_rule_veto(const AppliedRewrite& a) {
+CulpritProof CulpritProver::prove_by_rule_veto(const AppliedRewrite& a) {
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
-  return executor_.compile_and_run(&veto).passes() ? Proof::ByRule : Proof::None;
+  return executor_.compile_and_run(&veto).passes() ? CulpritProof::ByRule : CulpritProof::None;
 }
 
-bool RewriteProver::is_wrong_after_stage(const StageRow* stage) {
+bool CulpritProver::is_wrong_after_stage(const StageRow* stage) {
   return std::ranges::any_of(observed_run_.application_log.stage_runs(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
     KernelOutcome after = executor_.run_watched_graph(run.result);
@@ -55,7 +56,7 @@ bool RewriteProver::is_wrong_after_stage(const StageRow* stage) {
   });
 }
 
-KernelOutcome RewriteProver::run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second) {
+KernelOutcome CulpritProver::run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second) {
   const std::string node = second ? describe(second->before) : "";
   RewriteVeto veto([&](uint64_t number, const RuleHit& hit, UOp before) {
     return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
@@ -64,7 +65,7 @@ KernelOutcome RewriteProver::run_without_rewrite(const AppliedRewrite& a, const 
 }
 
 // Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
-KernelOutcome RewriteProver::run_stage_without_rewrite(const AppliedRewrite& a) {
+KernelOutcome CulpritProver::run_stage_without_rewrite(const AppliedRewrite& a) {
   RewriteVeto veto([&](uint64_t number, const RuleHit&, UOp) { return number == a.rewrite_number; });
   Compilation c = executor_.begin_compilation();
   ScopedObserver watched(c, veto);
@@ -74,7 +75,7 @@ KernelOutcome RewriteProver::run_stage_without_rewrite(const AppliedRewrite& a) 
   return executor_.run_graph(after);
 }
 
-KernelOutcome RewriteProver::run_partial_graph(const TopLevelRewrite& r, size_t count) {
+KernelOutcome CulpritProver::run_partial_graph(const TopLevelRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
     const AppliedRewrite& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
@@ -84,27 +85,28 @@ KernelOutcome RewriteProver::run_partial_graph(const TopLevelRewrite& r, size_t 
   return graph ? executor_.run_watched_graph(*graph) : refused_outcome(graph.diag());
 }
 
-Verdict RewriteProver::verdict(const AppliedRewrite& a, Proof proof) {
+Verdict CulpritProver::make_verdict(const AppliedRewrite& a, CulpritProof proof) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
   describe_rewrite(a, out);
   out.witness = sides.witness;
   if (sides.kind == EquivalenceResult::Kind::Differ)
     out.witness["before"] = sides.before, out.witness["after"] = sides.after;
-  if (are_sides_unlike(sides)) out.detail = shape_difference(a);
+  if (are_sides_unlike(sides)) out.detail = type_difference_text(a);
   if (std::string constant = unrepresentable_constant(a); !constant.empty())
     out.detail = "it has " + std::string(kOutOfRangeConstantText) + ": " + constant;
-  out.is_confirmed = proof != Proof::None;
-  out.proof = proof == Proof::ByRule    ? "it passes without that rule"
-              : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
-              : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without the rewrite"
-              : proof == Proof::None    ? "its sides differ, but no run without it passes"
-                                        : "";
+  out.is_confirmed = proof != CulpritProof::None;
+  out.proof = proof == CulpritProof::ByRule    ? "it passes without that rule"
+              : proof == CulpritProof::ByGraph ? "in REF the graph is right before it, and wrong after it"
+              : proof == CulpritProof::ByStage
+                  ? "in REF the graph after its stage is wrong, and right without the rewrite"
+              : proof == CulpritProof::None ? "its sides differ, but no run without it passes"
+                                            : "";
   return out;
 }
 
-Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& first, const AppliedRewrite& second) {
-  Verdict out = prover.verdict(first, Proof::ByRun);
+Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& first, const AppliedRewrite& second) {
+  Verdict out = prover.make_verdict(first, CulpritProof::ByRun);
   out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
   out.proof = "it fails without this rewrite alone, and passes without both";
   return out;
@@ -114,15 +116,15 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& fir
 // loop or variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel
 // passes without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some
 // nested rewrites cannot be compared, the verdict is unresolved.
-Verdict RewriteProver::narrowed_verdict(const AppliedRewrite& whole, Proof proof) {
+Verdict CulpritProver::narrowed_verdict(const AppliedRewrite& whole, CulpritProof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = observed_run_.application_log.all_rewrites();
   const size_t end = observed_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
   for (const AppliedRewrite* a : observed_run_.suspect_rewrites()) {
     const EquivalenceResult sides = observed_run_.side_equivalence(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
-        sides.has_one_difference_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
-      return verdict(*a, proof);
+        sides.differs_at_one_point_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
+      return make_verdict(*a, proof);
   }
   // the search of --cmd has not compared the sides
   if (observed_run_.compared_sides.empty()) executor_.compare_sides();
@@ -130,10 +132,11 @@ Verdict RewriteProver::narrowed_verdict(const AppliedRewrite& whole, Proof proof
   for (size_t i = first; i < end; i++)
     if (observed_run_.side_equivalence(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
   for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
-    if (run_without_rewrite(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
+    if (run_without_rewrite(*unknown[i]).passes()) return make_verdict(*unknown[i], CulpritProof::ByRun);
   evaluate_more_points(first, end);
-  if (const AppliedRewrite* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
-  if (unknown.empty()) return verdict(whole, proof);
+  if (const AppliedRewrite* nested = nested_culprit(whole, first, end))
+    return make_verdict(*nested, CulpritProof::ByRule);
+  if (unknown.empty()) return make_verdict(whole, proof);
   return {.kind = Verdict::Kind::Unresolved,
           .detail = "the culprit is " + rewrite_text(whole) + ", or a rewrite nested in it: " +
                     rewrite_text(*unknown[0]) +
@@ -142,7 +145,7 @@ Verdict RewriteProver::narrowed_verdict(const AppliedRewrite& whole, Proof proof
 }
 
 // Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ.
-void RewriteProver::evaluate_more_points(size_t first, size_t end) {
+void CulpritProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
   const auto& list = observed_run_.application_log.all_rewrites();
   auto& sides = observed_run_.compared_sides;
@@ -164,10 +167,10 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 
 // The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
 // although `whole` still applies.
-const AppliedRewrite* RewriteProver::nested_culprit(const AppliedRewrite& whole, size_t first, size_t end) {
+const AppliedRewrite* CulpritProver::nested_culprit(const AppliedRewrite& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const AppliedRewrite& a) {
-    return !observed_run_.is_exactly_same(a) && a.rule != whole.rule;
+    return !observed_run_.are_sides_identical(a) && a.rule != whole.rule;
   };
   auto is_culprit = [&](const AppliedRewrite& a) {
     bool whole_is_done = false;
@@ -181,7 +184,7 @@ const AppliedRewrite* RewriteProver::nested_culprit(const AppliedRewrite& whole,
 }
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
-static std::optional<Verdict> veto_shape_changes(RewriteProver& prover, BisectExecutor& executor) {
+static std::optional<Verdict> veto_shape_changes(CulpritProver& prover, BisectExecutor& executor) {
   const ObservedRun& watched = executor.observed_run();
   std::vector<const AppliedRewrite*> unlike = watched.suspect_rewrites();
   std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.side_equivalence(*a)); });
@@ -189,14 +192,14 @@ static std::optional<Verdict> veto_shape_changes(RewriteProver& prover, BisectEx
     return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
   });
   if (unlike.size() < 2 || !executor.compile_and_run(&veto).passes()) return std::nullopt;
-  Verdict out = prover.verdict(*unlike[0], Proof::ByRule);
+  Verdict out = prover.make_verdict(*unlike[0], CulpritProof::ByRule);
   out.proof = "it passes without that rule and the others that make such values";
   return out;
 }
 
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor) {
   constexpr size_t kMostInPairs = 4;
-  RewriteProver prover(repro, executor);
+  CulpritProver prover(repro, executor);
   if (auto verdict = veto_shape_changes(prover, executor)) return verdict;
   const std::vector<const AppliedRewrite*> suspect_rewrites = executor.observed_run().suspect_rewrites();
   for (size_t b = 1; b < std::min(suspect_rewrites.size(), kMostInPairs); b++)

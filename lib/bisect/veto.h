@@ -1,4 +1,4 @@
-// RewriteProver: proves that a rewrite is the culprit by runs with and without it.
+// CulpritProver: proves that a rewrite is the culprit by runs with and without it.
 #pragma once
 #include <optional>
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-enum class Proof : uint8_t {
+enum class CulpritProof : uint8_t {
   None,
   ByRun,    // the run passes if this one application is suppressed
   ByRule,   // the run passes if all applications of its rule and branch are suppressed
@@ -15,17 +15,17 @@ enum class Proof : uint8_t {
   ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
 };
 
-class RewriteProver {
+class CulpritProver {
  public:
-  RewriteProver(const FailureRepro& repro, BisectExecutor& executor)
+  CulpritProver(const FailureRepro& repro, BisectExecutor& executor)
       : repro_(repro), executor_(executor), observed_run_(executor.observed_run()) {}
 
   // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
-  Proof prove_culprit(const AppliedRewrite& a);
+  CulpritProof prove_culprit(const AppliedRewrite& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
-  Proof prove_by_veto(const AppliedRewrite& a);
+  CulpritProof prove_by_veto(const AppliedRewrite& a);
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
-  Proof prove_by_rule_veto(const AppliedRewrite& a);
+  CulpritProof prove_by_rule_veto(const AppliedRewrite& a);
 
   // Compiles and runs the kernel without `a` and, if not null, `second`. Recognizes `second` by its rule and node,
   // because its number changes if `a` is suppressed.
@@ -33,10 +33,10 @@ class RewriteProver {
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   KernelOutcome run_partial_graph(const TopLevelRewrite& r, size_t count);
 
-  Verdict verdict(const AppliedRewrite& a, Proof proof);
+  Verdict make_verdict(const AppliedRewrite& a, CulpritProof proof);
   // Returns the verdict for `whole`, a rewrite that is proven to be wrong, or for the rewrite nested in it that is the
   // cause; Unresolved if it is unknown which of them is.
-  Verdict narrowed_verdict(const AppliedRewrite& whole, Proof proof);
+  Verdict narrowed_verdict(const AppliedRewrite& whole, CulpritProof proof);
 
  private:
   bool is_wrong_after_stage(const StageRow* stage);
@@ -50,7 +50,7 @@ class RewriteProver {
 };
 
 // Returns the verdict on two rewrites. The kernel must fail without `first` alone, and pass without both.
-Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& first, const AppliedRewrite& second);
+Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& first, const AppliedRewrite& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
 inline bool can_run_input(const TopLevelRewrite& r) { return r.input.is(Op::SINK); }

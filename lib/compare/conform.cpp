@@ -76,7 +76,7 @@ class PortClient {
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
   // To be called after an invalid answer. Restarts the process, because the next line that it writes may not belong to
   // the next question.
-  void note_invalid_answer(const Diag& diag) { program_.restart_process(), count_failure(diag); }
+  void note_invalid_answer(const Diag& diag) { program_.stop_process(), count_failure(diag); }
 
   // Returns why the run must end: too many failures in a row. Before the first valid answer, fewer are too many.
   // Returns "" if it need not end. `at_end`: this was the last question.

@@ -206,7 +206,7 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
     for (const CompileRun& r : side.runs) out.insert(r.target);
     return out;
   };
-  const CommonTargets targets(targets_of(a), targets_of(b));
+  const TargetMatcher targets(targets_of(a), targets_of(b));
   auto key = [&](const CompileRun& r) { return std::pair(r.id, targets.key_of(r.target)); };
   std::map<std::pair<std::string, std::string>, std::vector<const CompileRun*>> in_b;
   for (const CompileRun& r : b.runs) in_b[key(r)].push_back(&r);

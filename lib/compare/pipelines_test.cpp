@@ -34,7 +34,7 @@ std::string selected(const std::string& list, const std::string& record) {
   StageSelection selection(list);
   auto chosen = selection.select_recorded_stages(stages);
   if (!chosen) return chosen.diag().message;
-  if (auto status = selection.outcome(); !status) return status.diag().text();
+  if (auto status = selection.check_words_matched(); !status) return status.diag().text();
   std::string out;
   for (size_t i = 0; i < stages.size(); i++)
     if ((*chosen)[i]) out += (out.empty() ? "" : ",") + stages[i].name;
@@ -86,7 +86,7 @@ TEST_CASE("every dumped graph and list of a recording is an input again, with it
   for (const std::string& spec : {kernels() + "#int_and_long.0", kernels() + "#nn_randint.0", rewrites(),
                                   test_path("import/tensor.jsonl.gz") + "#shard_sum0.0"}) {
     auto in = pipeline(spec);
-    for (std::optional<Format> format : {std::optional<Format>(), std::optional(Format::Json)}) {
+    for (std::optional<GraphFormat> format : {std::optional<GraphFormat>(), std::optional(GraphFormat::Json)}) {
       StageSelection all("all");
       auto texts = in->texts(all, {.is_self_describing = true, .format = format});
       REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
@@ -135,7 +135,7 @@ TEST_CASE("recorded rewrites are traced, written to a trace file and read again,
 TEST_CASE("recorded matches are counted by rule, op and stage; a recording without rewrites is said to have none") {
   RewriteCounts counts("", {}), ranges("simplify-ranges", {Op::RANGE}), none("", {});
   for (RewriteCounts* c : {&counts, &ranges}) REQUIRE(c->add_pipeline(*pipeline(rewrites())).ok());
-  CHECK(counts.outcome().ok());
+  CHECK(counts.check_words_matched().ok());
   CHECK(counts.rules_text().find("uop/symbolic.py:") != std::string::npos);
   CHECK(ranges.rules_json().find("\"stages\":{\"simplify ranges\":") != std::string::npos);
   CHECK(ranges.rules_json().find("\"MUL\"") == std::string::npos);

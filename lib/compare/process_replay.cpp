@@ -106,7 +106,7 @@ std::set<std::string> targets_of(const RecordingIndex& index) {
 std::vector<size_t> pair_records(const RecordingIndex& a, const RecordingIndex& b) {
   std::vector<size_t> of_a(a.digests.size(), kNone);
   std::vector<bool> taken(b.digests.size());
-  const CommonTargets targets(targets_of(a), targets_of(b));
+  const TargetMatcher targets(targets_of(a), targets_of(b));
   auto with_target = [&](const RecordDigest& e, const std::string& what) {
     return targets.key_of(e.target) + "\n" + what;
   };

@@ -16,7 +16,7 @@ ListedRecord list_record(const GoldenRecord& r, const std::string& producer) {
   if (r.program) out.description = r.program->function_name;
   else if (kernels) out.description = count_text(kernels, "kernel"), out.kernel_ids = kernel_ids_text(r);
   else if (r.error || r.source_error) out.description = "refused";
-  if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
+  if (const auto& error = r.error ? r.error : r.source_error) out.error = shortened_first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
   out.is_of_runtime = is_runtime_kernel(r, producer);

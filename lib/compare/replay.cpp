@@ -113,7 +113,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!more) return more.diag();
     if (session.is_cancelled()) return Diag{"cancelled"};
     if (!*more) break;
-    if (!plan.shard.has_record(line.line)) continue;
+    if (!plan.shard.has_item(line.line)) continue;
     found = true;
     auto check = [&, line = std::move(line)] { return check_line(*checker, line, name.file, file.header(), plan); };
     auto done = [&](std::optional<RecordReport>&& report) {
@@ -286,7 +286,7 @@ class LiveCheck {
 
   void learn_buffers(const RecordedStage& ast) {
     auto root = root_of(golden_record_, ast);
-    auto text = root ? write_graph(Format::Pyrender, *root) : Result<std::string>(root.diag());
+    auto text = root ? write_graph(GraphFormat::Pyrender, *root) : Result<std::string>(root.diag());
     if (text) with_numbered_buffers(*text, known_buffer_numbers_, true);
   }
   void note_difference(const std::string& name, const std::string& explanation) {
@@ -311,7 +311,7 @@ class LiveCheck {
     if (!theirs || !ours)
       return add_verdict(name, CheckVerdict::Error, "  " + (theirs ? ours : theirs).diag().text() + "\n");
     if (*theirs == *ours) return add_verdict(name, CheckVerdict::Same, "");
-    auto their_text = write_graph(Format::Pyrender, *theirs), our_text = write_graph(Format::Pyrender, *ours);
+    auto their_text = write_graph(GraphFormat::Pyrender, *theirs), our_text = write_graph(GraphFormat::Pyrender, *ours);
     if (!their_text || !our_text) return add_verdict(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
     if (golden_record_.target.empty())
       for (std::string* text : {&*their_text, &*our_text})

@@ -20,7 +20,7 @@ std::string compilation_output(Compilation& c) {
   return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
 }
 
-Result<Compilation> resume_from_format(const Compilation& c, Format format) {
+Result<Compilation> resume_from_format(const Compilation& c, GraphFormat format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());
   in.info = c.input_graph().info;
@@ -46,7 +46,7 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
   UOp checked;
   for (;;) {
     std::string_view stage = c->last_row() ? c->last_row()->name : "ast";
-    for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+    for (GraphFormat format : {GraphFormat::Pyrender, GraphFormat::Repr, GraphFormat::Json}) {
       if (c->current_graph() == checked) break;
       auto copy = resume_from_format(*c, format);
       bool runs_on = copy && (!c->last_row() || !runs_on_from_ast_alone);

@@ -31,10 +31,10 @@ struct Compilation::State {
   std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
   StageObserver* stage_observer = nullptr;
-  std::unique_ptr<Fault> fault;  // the graph has a pointer to the fault
+  std::unique_ptr<FaultOverride> fault;  // the graph has a pointer to the fault
   std::unique_ptr<ShortcutFault> shortcut_fault;
   std::optional<Diag> failure;
-  double seconds = 0;
+  double stage_seconds = 0;
 };
 
 namespace {
@@ -92,12 +92,12 @@ Status seed_faults(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
     if (*some && faults) faults->other_faults.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
-  if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.input.graph, s.fault.get());
+  if (faults) s.fault = std::make_unique<FaultOverride>(*faults), set_rewrite_override(*s.input.graph, s.fault.get());
   auto shortcut = fault_of_environment(FaultSpec::Kind::Shortcut);
   if (!shortcut) return shortcut.diag();
   if (!*shortcut) return Unit{};
   s.shortcut_fault = std::make_unique<ShortcutFault>(std::move(**shortcut));
-  set_trial(*s.input.graph, s.shortcut_fault.get());
+  set_shortcut_trial(*s.input.graph, s.shortcut_fault.get());
   return Unit{};
 }
 
@@ -117,7 +117,7 @@ Status record_backend_faults() {
 template <class State>
 void remove_faults(State& s) {
   if (s.fault) set_rewrite_override(*s.input.graph, nullptr);
-  if (s.shortcut_fault) set_trial(*s.input.graph, nullptr);
+  if (s.shortcut_fault) set_shortcut_trial(*s.input.graph, nullptr);
   s.fault.reset(), s.shortcut_fault.reset();
 }
 
@@ -210,7 +210,7 @@ const StageRow* Compilation::input_stage() const { return state_->start_row; }
 const StageRow* Compilation::last_row() const { return state_->last_row; }
 const std::map<std::string, int>& Compilation::kernel_name_counts() const { return state_->kernel->kernel_name_counts; }
 const TensorJob& Compilation::tensor_job() const { return *state_->tensor; }
-double Compilation::schedule_seconds() const { return state_->seconds; }
+double Compilation::schedule_seconds() const { return state_->stage_seconds; }
 
 const StageRow* Compilation::next_row() const {
   if (state_->failure) return nullptr;
@@ -250,7 +250,7 @@ Result<Compilation::StepResult> Compilation::run_step() {
     if (row->is(OutputKind::List)) note(state_->outputs->list());
   }
   state_->last_row = row;
-  if (state_->tensor) state_->seconds += seconds_since(begin);
+  if (state_->tensor) state_->stage_seconds += seconds_since(begin);
   if (is_logged) log_step(state_->input.info.name, step, seconds_since(begin), state_->failure.has_value());
   if (state_->stage_observer) state_->stage_observer->end_stage(*row, state_->failure ? UOp() : state_->current);
   if (state_->failure) return *state_->failure;
@@ -397,7 +397,7 @@ Result<Compilation> Compilation::fork() const {
   spec.kernel_name_counts = state_->kernel->kernel_name_counts;
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
-  out->state_->kernel->image_buffers = state_->kernel->image_buffers;
+  out->state_->kernel->image_buffer_dtypes = state_->kernel->image_buffer_dtypes;
   if (state_->fault && out->state_->fault) *out->state_->fault = *state_->fault;
   return out;
 }

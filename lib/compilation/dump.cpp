@@ -35,7 +35,7 @@ class GraphDumper {
     }
     if (plan_.dumps_only_input) return finish_dump();
     for (const StageRow& row : stage_rows())
-      if (plan_.is_wanted(row) && is_own_output(row) &&
+      if (plan_.is_wanted(row) && is_output_of_graph(row) &&
           !(row.is(OutputKind::List) && !compilation_.input_graph().list.empty()))
         if (auto status = add_output(row); !status) return status;
     if (compilation_.is_tensor_graph() && wants_kernels())
@@ -49,7 +49,7 @@ class GraphDumper {
     return plan_.on_compiled ? plan_.on_compiled(compilation_) : Unit{};
   }
 
-  bool is_own_output(const StageRow& row) const {
+  bool is_output_of_graph(const StageRow& row) const {
     return compilation_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
 
@@ -77,15 +77,16 @@ class GraphDumper {
 
   bool is_later_row_wanted(const StageRow& row) const {
     if (plan_.dumps_changed_graphs || (compilation_.is_tensor_graph() && wants_kernels())) return true;
-    return std::ranges::any_of(
-        plan_.wanted_rows, [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_own_output(*w)); });
+    return std::ranges::any_of(plan_.wanted_rows, [&](const StageRow* w) {
+      return w >= &row && (w->kind == row.kind || is_output_of_graph(*w));
+    });
   }
 
   Status add_graph(const StageRow& row, UOp graph) {
-    Format format = plan_.format.value_or(Format::Pyrender);
-    return add_text(row, file_extension_of(format), write_graph(format, graph, info_at(row)));
+    GraphFormat format = plan_.format.value_or(GraphFormat::Pyrender);
+    return add_text(row, file_extension_of(format), write_graph(format, graph, graph_info_of_row(row)));
   }
-  GraphInfo info_at(const StageRow& row) const {
+  GraphInfo graph_info_of_row(const StageRow& row) const {
     GraphInfo info = compilation_.input_graph().info;
     if (row.kind != Kind::Ast || plan_.is_self_describing || !plan_.dumps_only_input) info.stage = row.name;
     else info.stage.clear();
@@ -110,7 +111,7 @@ class GraphDumper {
       auto& list = compilation_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
-    if (row.kind == Kind::Schedule && plan_.format == Format::Json)
+    if (row.kind == Kind::Schedule && plan_.format == GraphFormat::Json)
       return add_text(row, "json", compilation_.schedule_as_json());
     auto text = compilation_.row_output(row);
     bool is_binary = row.output && row.output->is_binary;
@@ -124,10 +125,10 @@ class GraphDumper {
   }
   // print_uops, the default format, has a header only with `is_self_describing`.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
-    Format format = plan_.format.value_or(Format::Uops);
-    GraphInfo info = format == Format::Uops && !plan_.is_self_describing ? GraphInfo() : info_at(row);
+    GraphFormat format = plan_.format.value_or(GraphFormat::Uops);
+    GraphInfo info = format == GraphFormat::Uops && !plan_.is_self_describing ? GraphInfo() : graph_info_of_row(row);
     // These formats lose the order of the list, so the header must not name the stage `linear`.
-    if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
+    if (format == GraphFormat::Pyrender || format == GraphFormat::Repr) info.stage.clear();
     return add_text(row, file_extension_of(format), write_list(format, list, info));
   }
 
@@ -143,7 +144,7 @@ class GraphDumper {
       made[i] = kernel ? GraphDumper(*kernel, plan_).collect_texts() : Result<DumpTexts>(kernel.diag());
     };
     auto tell = [&](size_t i) {
-      if (plan_.progress) plan_.progress(i + 1, numbers.size());
+      if (plan_.report_progress) plan_.report_progress(i + 1, numbers.size());
     };
     if (auto status = parallel_for(numbers.size(), is_sequential() ? 1 : plan_.num_threads, make_texts, tell); !status)
       return status;
@@ -162,7 +163,7 @@ class GraphDumper {
   // Returns for each kernel the index of the first equal kernel, whose texts are copied; or the kernel's own index if
   // kernels are compiled one at a time, or in formats where text_with_name() cannot replace names.
   std::vector<size_t> find_equal_kernels(const std::vector<size_t>& numbers) {
-    bool names_are_in_texts = is_sequential() || plan_.format == Format::Json || plan_.format == Format::Dot;
+    bool names_are_in_texts = is_sequential() || plan_.format == GraphFormat::Json || plan_.format == GraphFormat::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {

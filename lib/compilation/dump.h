@@ -17,7 +17,7 @@ struct DumpPlan {
   bool dumps_only_input = false;
   bool is_self_describing = false;    // name the stage in each text of a graph or list, if the format can
   bool explains_fusion = false;       // append to a schedule why each kernel is separate (fusion.h)
-  std::optional<Format> format = {};  // unset: pyrender for graphs, print_uops for lists
+  std::optional<GraphFormat> format = {};  // unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};
   unsigned num_threads = 1;
   StageObserver* stage_observer = nullptr;  // may be null; if set, kernels are compiled one at a time
@@ -25,7 +25,7 @@ struct DumpPlan {
   // set, kernels are compiled one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> on_compiled = {};
   // Called after each kernel of a tensor graph, by one thread at a time.
-  std::function<void(size_t done, size_t of)> progress = {};
+  std::function<void(size_t done, size_t of)> report_progress = {};
 
   bool is_wanted(const StageRow& row) const { return wanted_rows.contains(&row); }
 };

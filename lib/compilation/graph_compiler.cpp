@@ -29,7 +29,7 @@ std::string GraphCompiler::target_for_input(const InputGraph& in) const {
   return in.is_tensor_graph ? "" : choices_.default_target;
 }
 
-Result<CompilationSpec> GraphCompiler::job_for_input(const InputGraph& in) const {
+Result<CompilationSpec> GraphCompiler::spec_for_input(const InputGraph& in) const {
   const CompileOverrides& over = choices_.overrides;
   CompilationSpec job{.target = target_for_input(in), .opts = over.opts, .compile_options = choices_.compile_options};
   auto* parse = over.target.empty() ? parse_recorded_target : parse_target;
@@ -39,14 +39,14 @@ Result<CompilationSpec> GraphCompiler::job_for_input(const InputGraph& in) const
 }
 
 Result<Compilation> GraphCompiler::begin(InputGraph in) const {
-  auto job = job_for_input(in);
+  auto job = spec_for_input(in);
   if (!job) return job.diag();
   if (!choices_.overrides.target.empty()) in.info.target = choices_.overrides.target;
   return Compilation::begin(std::move(in), std::move(*job));
 }
 
 Result<InputGraph> GraphCompiler::finish_input(InputGraph in, const GoldenSettings& recorded) const {
-  in.info.settings = settings_to_keep(in, recorded);
+  in.info.settings = settings_to_record(in, recorded);
   if (in.graph->is_foreign()) {
     auto status = check_foreign_graph(in);
     return status ? Result(std::move(in)) : status.diag();
@@ -87,7 +87,7 @@ Result<InputGraph> GraphCompiler::graph_of_record(GoldenRecord record, const std
   return import_if_wanted(std::move(*out));
 }
 
-Status GraphCompiler::check_kernel(const InputGraph& in, const std::string& kernel) {
+Status GraphCompiler::check_kernel_option(const InputGraph& in, const std::string& kernel) {
   if (kernel == "0" || kernel == in.info.name) return Unit{};
   return Diag{.message = "the input has no kernel '" + kernel + "'", .file = in.file,
               .expected = "0 or " + in.info.name};
@@ -133,10 +133,10 @@ class NativeCompiler : public GraphCompiler {
   Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
     if (kernel.empty()) return import_if_wanted(std::move(in));
     if (!in.is_tensor_graph) {
-      auto status = check_kernel(in, kernel);
+      auto status = check_kernel_option(in, kernel);
       return status ? import_if_wanted(std::move(in)) : status.diag();
     }
-    auto job = job_for_input(in);
+    auto job = spec_for_input(in);
     if (!job) return job.diag();
     if (auto malformed = first_malformed_below(in.root))
       return in.diag_at(malformed->node, malformed->message);
@@ -188,7 +188,7 @@ class NativeCompiler : public GraphCompiler {
  protected:
   // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults
   // (except DEBUG). For a graph of another release, returns the settings that were read with it.
-  GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const override {
+  GoldenSettings settings_to_record(const InputGraph& in, const GoldenSettings& recorded) const override {
     if (in.graph->is_foreign()) return in.info.settings;
     const Settings& now = in.graph->settings();
     GoldenSettings out = recorded;

@@ -62,7 +62,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns the target of `in`: the override, else that of `in`, else the default; "" for a tensor graph without one.
   std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
-  Result<CompilationSpec> job_for_input(const InputGraph& in) const;
+  Result<CompilationSpec> spec_for_input(const InputGraph& in) const;
   // Returns the settings to write into a repro bundle of `in`, which fails on `device`.
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
 
@@ -110,11 +110,11 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual bool prepare_for_device(const std::string& device, CompileOverrides& over) const = 0;
 
  protected:
-  virtual GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const = 0;
+  virtual GoldenSettings settings_to_record(const InputGraph& in, const GoldenSettings& recorded) const = 0;
   virtual Status check_foreign_graph(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
   Result<InputGraph> import_if_wanted(InputGraph in) const;
-  static Status check_kernel(const InputGraph& in, const std::string& kernel);
+  static Status check_kernel_option(const InputGraph& in, const std::string& kernel);
 
   const CompilerChoices choices_;
 };

@@ -9,7 +9,7 @@ Diag InputGraph::diag_at(UOp node, std::string message) const {
   return tgc::diag_at(text, offset_of_node(read_report.places, node.id()), file, std::move(message), "");
 }
 
-static bool is_inside_kernel(UOp u) {
+static bool is_in_kernel_memory(UOp u) {
   const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of_record(u.arg(), "addrspace") : Arg();
   return space == Arg(AddrSpace::LOCAL) || space == Arg(AddrSpace::REG);
 }
@@ -20,7 +20,7 @@ bool looks_like_tensor_graph(UOp root) {
     const bool has_arrays = op_in_backward_slice_with_self(root, {Op::PARAM, Op::DEFINE_GLOBAL});
     if (!has_arrays && op_in_backward_slice_with_self(root, ops::Movement)) return true;
     for (UOp u : toposort(root))
-      if (u.is(Op::BUFFER) && is_inside_kernel(u)) return false;
+      if (u.is(Op::BUFFER) && is_in_kernel_memory(u)) return false;
   }
   return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});

@@ -20,7 +20,7 @@ TEST_CASE("load_text adds the SINK of a tensor that print(t.uop) shows, in every
   REQUIRE(printed.root.is(Op::SINK));
   CHECK(printed.root.num_src() == 1);
   CHECK(printed.root.src(0).is(Op::RESHAPE));
-  for (Format f : {Format::Pyrender, Format::Json, Format::Repr}) {
+  for (GraphFormat f : {GraphFormat::Pyrender, GraphFormat::Json, GraphFormat::Repr}) {
     auto text = write_graph(f, printed.root.src(0));
     REQUIRE(text.ok());
     CHECK_MESSAGE(load(*text).root.is(Op::SINK), name_of(f));

@@ -39,7 +39,7 @@ class LiveCompiler : public GraphCompiler {
 
   Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
     if (!kernel.empty() && !in.is_tensor_graph)
-      if (auto status = check_kernel(in, kernel); !status) return status.diag();
+      if (auto status = check_kernel_option(in, kernel); !status) return status.diag();
     auto made = record_of_input(in);
     if (!made) return made.diag();
     made->line = in.record ? in.record->line : 0;
@@ -47,7 +47,7 @@ class LiveCompiler : public GraphCompiler {
     auto out = graph_of_record(std::move(*made), in.file);
     if (!out) return out;
     out->read_report.repro = in.read_report.repro, out->info.settings = in.info.settings;
-    return kernel.empty() || !in.is_tensor_graph ? std::move(out) : load_kernel(*out, kernel);
+    return kernel.empty() || !in.is_tensor_graph ? std::move(out) : compile_schedule_kernel(*out, kernel);
   }
 
   bool can_compile(const InputGraph&) const override { return false; }
@@ -61,7 +61,7 @@ class LiveCompiler : public GraphCompiler {
       return pipeline_of(self->compile_without_match(before, left_out));
     };
     auto kernel = [=](const InputGraph& schedule, size_t number) {
-      return pipeline_of(self->load_kernel(schedule, std::to_string(number)));
+      return pipeline_of(self->compile_schedule_kernel(schedule, std::to_string(number)));
     };
     return make_recorded_pipeline(std::move(in), again, kernel);
   }
@@ -98,7 +98,7 @@ class LiveCompiler : public GraphCompiler {
   }
 
  protected:
-  GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const override {
+  GoldenSettings settings_to_record(const InputGraph& in, const GoldenSettings& recorded) const override {
     return recorded.empty() ? in.info.settings : recorded;
   }
 
@@ -164,7 +164,7 @@ class LiveCompiler : public GraphCompiler {
 
   // Compiles kernel number `kernel` of `schedule`, a graph with a record. Fails if there is no such kernel, if it
   // is a copy, or if it does not compile.
-  Result<InputGraph> load_kernel(const InputGraph& schedule, const std::string& kernel) const {
+  Result<InputGraph> compile_schedule_kernel(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;
       size_t number = record.kernels.size();

@@ -45,9 +45,9 @@ class NativePipeline : public Pipeline {
  public:
   // `left_out` is the number of the rewrite to suppress, or 0 for none.
   explicit NativePipeline(Compilation compilation, uint64_t left_out = 0)
-      : compilation_(std::move(compilation)), suppressed_rewrite_(left_out) {
-    if (suppressed_rewrite_)
-      suppressors_.push_back(std::make_unique<RewriteSuppressor>(compilation_.graph(), suppressed_rewrite_));
+      : compilation_(std::move(compilation)), suppressed_rewrite_number_(left_out) {
+    if (suppressed_rewrite_number_)
+      suppressors_.push_back(std::make_unique<RewriteSuppressor>(compilation_.graph(), suppressed_rewrite_number_));
   }
 
   const InputGraph& input() const override { return compilation_.input_graph(); }
@@ -60,25 +60,25 @@ class NativePipeline : public Pipeline {
   Result<std::vector<Stage>> stages() override {
     if (auto made = rows(); !made) return made.diag();
     std::vector<Stage> out{{&get_stage_row(StageRow::Kind::Ast)}};
-    for (const Row& row : rows_)
+    for (const StageData& row : rows_)
       out.push_back({row.stage, row.stage->is_graph_stage() ? std::optional(row.changes_graph()) : std::nullopt});
     if (compilation_.is_tensor_graph()) out.push_back({&get_stage_row(StageRow::Kind::Schedule)});
     else for (OutputKind kind : {OutputKind::Source, OutputKind::LaunchFacts}) out.push_back({&get_stage_row(kind)});
     return out;
   }
 
-  Result<std::span<const Row>> rows() override {
-    if (!run_compilation_)
+  Result<std::span<const StageData>> rows() override {
+    if (!executed_compilation_)
       if (auto status = run_all_stages(); !status) return status.diag();
-    return std::span<const Row>(rows_);
+    return std::span<const StageData>(rows_);
   }
-  UOp ast() const override { return run_compilation_->ast(); }
+  UOp ast() const override { return executed_compilation_->ast(); }
 
-  Result<ImportedGraph> imported_graph(const Row& row) override {
+  Result<ImportedGraph> imported_graph(const StageData& row) override {
     if (!row.result && row.list.empty())
       return row.error ? *row.error : Diag{"the stage '" + std::string(row.stage->name) + "' failed"};
     return ImportedGraph{
-        borrow_graph(run_compilation_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
+        borrow_graph(executed_compilation_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
   }
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
@@ -86,7 +86,7 @@ class NativePipeline : public Pipeline {
     if (!wanted) return wanted.diag();
     std::vector<UOp> out;
     if (stages.select_rows(is_traced)->has_row(get_stage_row(StageRow::Kind::Ast))) out.push_back(ast());
-    for (const Row* row : *wanted)
+    for (const StageData* row : *wanted)
       if (row->result && row->list.empty() && row->changes_graph()) out.push_back(row->result);
     return out;
   }
@@ -94,7 +94,7 @@ class NativePipeline : public Pipeline {
     auto wanted = selected_rows(stages);
     if (!wanted) return wanted.diag();
     std::vector<const Rewrite*> out;
-    for (const Row* row : *wanted)
+    for (const StageData* row : *wanted)
       for (const Rewrite& r : row->rewrites) out.push_back(&r);
     return out;
   }
@@ -102,9 +102,9 @@ class NativePipeline : public Pipeline {
   Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& r) override {
     return SidesImporter::ImportedSides{{{r.before, r.after}}, 0};
   }
-  Graph& sides_graph() override { return run_compilation_->graph(); }
+  Graph& sides_graph() override { return executed_compilation_->graph(); }
 
-  UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
+  UOp replay_rewrites(const StageData& row, size_t count, bool bottom_up) override {
     for (const TopLevelRewrite& top : rewrite_log_.top_rewrites()) {
       if (top.stage != row.stage || top.bottom_up != bottom_up) continue;
       if (count > top.application_indices.size()) {
@@ -120,7 +120,7 @@ class NativePipeline : public Pipeline {
     return row.result;
   }
 
-  Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
+  Result<std::unique_ptr<Pipeline>> pipeline_without_rewrite(const Rewrite& r) override {
     auto copy = restart_compilation(compilation_);
     if (!copy) return copy.diag();
     return std::unique_ptr<Pipeline>(std::make_unique<NativePipeline>(std::move(*copy), r.rewrite_number));
@@ -154,19 +154,19 @@ class NativePipeline : public Pipeline {
 
   Result<std::vector<size_t>> kernel_numbers() override {
     if (auto status = require_schedule(); !status) return status.diag();
-    return run_compilation_->kernel_numbers();
+    return executed_compilation_->kernel_numbers();
   }
   Result<std::unique_ptr<Pipeline>> kernel(size_t number) override {
     if (auto status = require_schedule(); !status) return status.diag();
-    auto kernel = run_compilation_->kernel(number);
+    auto kernel = executed_compilation_->kernel(number);
     return kernel ? Result(make_native_pipeline(std::move(*kernel))) : kernel.diag();
   }
 
  private:
   Result<Compilation> copy_compilation() {
     auto copy = restart_compilation(compilation_);
-    if (copy && suppressed_rewrite_)
-      suppressors_.push_back(std::make_unique<RewriteSuppressor>(copy->graph(), suppressed_rewrite_));
+    if (copy && suppressed_rewrite_number_)
+      suppressors_.push_back(std::make_unique<RewriteSuppressor>(copy->graph(), suppressed_rewrite_number_));
     return copy;
   }
   // Returns a compilation of the input that has run no stage.
@@ -179,16 +179,16 @@ class NativePipeline : public Pipeline {
   }
   Status require_schedule() {
     if (auto status = rows(); !status) return status.diag();
-    auto& made = run_compilation_->schedule();
+    auto& made = executed_compilation_->schedule();
     return made ? Status(Unit{}) : Status(made.diag());
   }
 
-  Result<std::vector<const Row*>> selected_rows(StageSelection& stages) {
+  Result<std::vector<const StageData*>> selected_rows(StageSelection& stages) {
     auto selected = stages.select_rows(is_traced);
     if (!selected) return selected.diag();
     if (auto made = rows(); !made) return made.diag();
-    std::vector<const Row*> out;
-    for (const Row& row : rows_)
+    std::vector<const StageData*> out;
+    for (const StageData& row : rows_)
       if (selected->has_row(*row.stage) || (selected->selects_changed_rows && row.list.empty() && row.changes_graph()))
         out.push_back(&row);
     return out;
@@ -204,25 +204,25 @@ class NativePipeline : public Pipeline {
   Status run_all_stages() {
     auto c = take_unused_compilation();
     if (!c) return c.diag();
-    run_compilation_ = *c;
-    if (const InputGraph& in = run_compilation_->input_graph(); !in.list.empty()) {
+    executed_compilation_ = *c;
+    if (const InputGraph& in = executed_compilation_->input_graph(); !in.list.empty()) {
       rows_.push_back(
           {.stage = &get_stage_row(OutputKind::List), .input = in.root, .result = in.root, .list = in.list});
       return Unit{};
     }
-    ScopedObserver watch(*run_compilation_, rewrite_log_);
+    ScopedObserver watch(*executed_compilation_, rewrite_log_);
     std::optional<Diag> failure;
-    while (const StageRow* next = run_compilation_->next_row()) {
+    while (const StageRow* next = executed_compilation_->next_row()) {
       if (!next->is_graph_stage() && !next->is(OutputKind::List)) break;
-      if (auto step = run_compilation_->run_step(); !step) failure = step.diag();
+      if (auto step = executed_compilation_->run_step(); !step) failure = step.diag();
     }
     std::span<const Rewrite> rest = rewrite_log_.all_rewrites();
     for (const StageRun& run : rewrite_log_.stage_runs()) {
       size_t n = 0;
       while (n < rest.size() && rest[n].stage == run.row) n++;
-      Row row{.stage = run.row, .input = run.input, .result = run.result, .rewrites = rest.first(n)};
+      StageData row{.stage = run.row, .input = run.input, .result = run.result, .rewrites = rest.first(n)};
       if (!run.result) row.error = failure;
-      if (run.row->is(OutputKind::List) && run.result) row.list = *run_compilation_->list();
+      if (run.row->is(OutputKind::List) && run.result) row.list = *executed_compilation_->list();
       rows_.push_back(std::move(row));
       rest = rest.subspan(n);
     }
@@ -230,14 +230,14 @@ class NativePipeline : public Pipeline {
   }
 
   std::vector<std::unique_ptr<RewriteSuppressor>>
-      suppressors_;  // one per compilation, if suppressed_rewrite_ is not 0; must outlive the compilations
+      suppressors_;  // one per compilation, if suppressed_rewrite_number_ is not 0; must outlive the compilations
   Compilation compilation_;
   std::deque<Compilation> compilation_copies_;
-  const uint64_t suppressed_rewrite_;
+  const uint64_t suppressed_rewrite_number_;
   bool is_compilation_used_ = false;
-  Compilation* run_compilation_ = nullptr;
+  Compilation* executed_compilation_ = nullptr;
   RewriteLog rewrite_log_;
-  std::vector<Row> rows_;
+  std::vector<StageData> rows_;
 };
 
 }  // namespace

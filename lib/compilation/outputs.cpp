@@ -23,7 +23,7 @@ const Result<std::string>& KernelOutputs::source() {
 }
 
 Result<std::string> KernelOutputs::function_name() {
-  if (recorded_name_) return *recorded_name_;
+  if (recorded_function_name_) return *recorded_function_name_;
   if (!list()) return list().diag();
   if (auto status = check_custom_nodes(*list()); !status) return status.diag();
   auto info = make_program_info(*list());
@@ -45,7 +45,7 @@ Result<KernelOutputs> KernelOutputs::make_recorded_outputs(const GoldenRecord& r
   if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};
   KernelOutputs out(*target, std::vector<UOp>(), std::move(compile));
   out.kernel_source_ = *record.source;
-  out.recorded_name_ = record.program ? record.program->function_name : record.id;
+  out.recorded_function_name_ = record.program ? record.program->function_name : record.id;
   return out;
 }
 

@@ -60,7 +60,7 @@ class KernelOutputs {
   CompileOptions compile_options_;
   std::optional<Result<std::vector<UOp>>> linear_list_;
   std::optional<Result<std::string>> kernel_source_;
-  std::optional<std::string> recorded_name_;
+  std::optional<std::string> recorded_function_name_;
 };
 
 enum class OutputKind : uint8_t {

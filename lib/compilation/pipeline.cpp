@@ -33,7 +33,7 @@ AbilityText ability_text_of(Ability ability) {
 
 }  // namespace
 
-int Pipeline::Row::own_depth() const {
+int Pipeline::StageData::own_depth() const {
   return rewrites.empty() ? 0 : std::ranges::min_element(rewrites, {}, &Rewrite::depth)->depth;
 }
 
@@ -48,7 +48,7 @@ Status Pipeline::for_each_kernel(const std::function<Status(InputGraph)>& take) 
   return Unit{};
 }
 
-std::vector<const Rewrite*> Pipeline::Row::own_rewrites() const {
+std::vector<const Rewrite*> Pipeline::StageData::own_rewrites() const {
   std::vector<const Rewrite*> out;
   const int own = own_depth();
   for (const Rewrite& r : rewrites)

@@ -5,14 +5,15 @@
 //   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
 //   pipeline->require_ability(Ability::Rewrites).value_or_throw();
 //   const auto rows = pipeline->rows().value_or_throw();
-//   for (const Pipeline::Row& row : rows) {
+//   for (const Pipeline::StageData& row : rows) {
 //     auto graph = pipeline->imported_graph(row);       // the row's graph or list in tgc's IR, to run it in REF
 //     for (const Rewrite& r : row.rewrites) {
 //       auto sides = pipeline->rewrite_sides(r);        // both sides in tgc's IR, to compare them
 //       if (r.depth == row.own_depth()) ...             // a rewrite of the stage itself
 //     }
 //     UOp first_half = pipeline->replay_rewrites(row, row.own_rewrites().size() / 2, false);
-//     auto other = pipeline->omit_rewrite(*culprit); // compiles again without this rewrite; see Ability::LeaveOut
+// auto other = pipeline->pipeline_without_rewrite(*culprit); // compiles again without this rewrite; see
+// Ability::LeaveOut
 //   }
 #pragma once
 #include <functional>
@@ -52,7 +53,7 @@ struct LaterRelease {
 class Pipeline {
  public:
   // A stage that ran, or the linear list.
-  struct Row {
+  struct StageData {
     const StageRow* stage = nullptr;
     UOp input;                               // in nodes of the producer's release, like `result` and `list`
     UOp result;                              // empty if there is none or it is not known
@@ -94,11 +95,11 @@ class Pipeline {
   };
   virtual Result<std::vector<Stage>> stages() = 0;
   // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
-  virtual Result<std::span<const Row>> rows() = 0;
+  virtual Result<std::span<const StageData>> rows() = 0;
   // To be called after rows().
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
-  virtual Result<ImportedGraph> imported_graph(const Row& row) = 0;
+  virtual Result<ImportedGraph> imported_graph(const StageData& row) = 0;
 
   // Returns the graphs that `stages` selects, in the release's own nodes: the AST, the results of stages that changed
   // the graph, and the recorded kernels of a schedule.
@@ -115,8 +116,8 @@ class Pipeline {
   // the rewrites fail, such as by nesting too deep. With `bottom_up`, rewrites a node before its sources. A native
   // pipeline counts only the rewrites of graph rewrites in this order. It repeats only the graph rewrite that has
   // rewrite `count`, on the input of this graph rewrite; if there is none, it returns the row's result.
-  virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
-  virtual Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& rewrite) = 0;
+  virtual UOp replay_rewrites(const StageData& row, size_t count, bool bottom_up) = 0;
+  virtual Result<std::unique_ptr<Pipeline>> pipeline_without_rewrite(const Rewrite& rewrite) = 0;
 
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;

@@ -28,7 +28,7 @@ class RecordedPipeline : public Pipeline {
     switch (ability) {
       case Ability::Rewrites: return record_ && !record_->rewrites_json.empty();
       case Ability::LeaveOut: return bool(recompile_);
-      case Ability::Specification: return is_own_release();
+      case Ability::Specification: return is_native_release();
       case Ability::Recording: return record_;
       case Ability::Reasons: return record_ && record_->target.empty();
       case Ability::Compile:
@@ -48,14 +48,14 @@ class RecordedPipeline : public Pipeline {
     return out;
   }
 
-  Result<std::span<const Row>> rows() override {
+  Result<std::span<const StageData>> rows() override {
     if (!graph_)
       if (auto done = catch_failures([&] { return read_record(), true; }); !done) return done.diag();
-    return std::span<const Row>(rows_);
+    return std::span<const StageData>(rows_);
   }
   UOp ast() const override { return ast_; }
 
-  Result<ImportedGraph> imported_graph(const Row& row) override {
+  Result<ImportedGraph> imported_graph(const StageData& row) override {
     const UOp root = row.list.empty() ? row.result : row.list.back();
     if (!root) return Diag{"tinygrad could not print the graph after '" + std::string(row.stage->name) + "'"};
     if (!graph_->is_foreign()) return ImportedGraph{graph_, root, row.list, {}};
@@ -97,7 +97,7 @@ class RecordedPipeline : public Pipeline {
   }
   Graph& sides_graph() override { return graph_->is_foreign() ? sides_importer_.graph() : *graph_; }
 
-  UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
+  UOp replay_rewrites(const StageData& row, size_t count, bool bottom_up) override {
     std::unordered_map<UOp, UOp> rewrites;
     for (const Rewrite* r : row.own_rewrites()) {
       if (count-- == 0) break;
@@ -106,7 +106,7 @@ class RecordedPipeline : public Pipeline {
     return apply_rewrites(row.input, rewrites, bottom_up);
   }
 
-  Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
+  Result<std::unique_ptr<Pipeline>> pipeline_without_rewrite(const Rewrite& r) override {
     if (!recompile_) return missing_ability_error(Ability::LeaveOut);
     const auto stage = r.stage ? std::optional(r.stage->position_in_level - 1) : std::nullopt;
     return recompile_(input_, {r.source_location, size_t(stage ? r.number_in_stage : r.rewrite_number), stage});
@@ -127,11 +127,11 @@ class RecordedPipeline : public Pipeline {
       const RecordedStage& s = recorded[i];
       if (!(*wanted)[i] || !s.text) continue;
       const bool has_nodes = s.is_graph() || s.name == kLinear;
-      Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
+      GraphFormat format = plan.format.value_or(s.is_graph() ? GraphFormat::Pyrender : GraphFormat::Uops);
       auto text = has_nodes ? stage_text(s, plan) : Result(std::string(*s.text));
       if (has_nodes && text && plan.is_self_describing && !plan.format && !is_readable(*text)) {
         DumpPlan as_json = plan;  // tgc must be able to read a file that it writes
-        as_json.format = format = Format::Json;
+        as_json.format = format = GraphFormat::Json;
         text = stage_text(s, as_json);
       }
       if (!text) return text.diag();
@@ -168,7 +168,7 @@ class RecordedPipeline : public Pipeline {
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<Rewrite> rewrites = rewrites_;  // copies, in which `later` renames nodes
-    std::vector<Row> rows = rows_;
+    std::vector<StageData> rows = rows_;
     UOp ast = ast_;
     if (later) rename_for_release(*later, rewrites, rows, ast);
     RecordedTraceSender trace(*graph_, to);
@@ -178,7 +178,7 @@ class RecordedPipeline : public Pipeline {
     const auto of_stages = split_by_stage(*record_, rewrites);
     const auto end = size_t(std::find(wanted->rbegin(), wanted->rend(), true).base() - wanted->begin());
     for (size_t i = 0; i < of_stages.size() && i + 1 < end; i++) {
-      const Row& row = rows[i];
+      const StageData& row = rows[i];
       const std::string name(row.stage->name);
       trace.send_stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input,
                        of_stages[i], (*wanted)[i + 1]);
@@ -209,7 +209,7 @@ class RecordedPipeline : public Pipeline {
   static constexpr std::string_view kLinear = "linear";
 
   const Settings& settings() const { return input_.graph->settings(); }
-  bool is_own_release() const { return release_of(producer()) == Release::v0_12; }
+  bool is_native_release() const { return release_of(producer()) == Release::v0_12; }
   static Result<std::vector<bool>> select_only_ast(const RecordedStageTexts& recorded) {
     std::vector<bool> out(recorded.size());
     out[0] = true;
@@ -236,27 +236,27 @@ class RecordedPipeline : public Pipeline {
   }
 
   Result<std::string> stage_text(const RecordedStage& s, const DumpPlan& plan) const {
-    const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
-                            (s.is_graph() ? Format::Pyrender : Format::Uops);
+    const bool is_default = plan.format.value_or(s.is_graph() ? GraphFormat::Pyrender : GraphFormat::Uops) ==
+                            (s.is_graph() ? GraphFormat::Pyrender : GraphFormat::Uops);
     GraphInfo info{
         .producer = input_.info.producer, .name = input_.info.name, .stage = s.name, .target = input_.info.target};
     if (!s.is_graph() && is_default) return (plan.is_self_describing ? text_header(info) : "") + std::string(*s.text);
     if (!input_.record && input_.list.empty()) {  // `input_` may have a SINK that the text does not have
       info.settings = input_.info.settings, info.stage = input_.info.stage;
-      return write_graph(plan.format.value_or(Format::Pyrender), input_.root, info);
+      return write_graph(plan.format.value_or(GraphFormat::Pyrender), input_.root, info);
     }
     const bool is_pyrender = detect_input_kind(*s.text) == InputKind::Pyrender;
-    if (is_default && is_pyrender && !plan.is_self_describing && is_own_release())
+    if (is_default && is_pyrender && !plan.is_self_describing && is_native_release())
       return std::string(*s.text);  // exactly the text that tinygrad printed
     Graph graph(settings());
     auto read = parse_stage_text(graph, *s.text, s.name, detect_input_kind(*s.text));
     if (!read) return read.diag();
-    info.settings = is_own_release() ? input_.info.settings : read->info.settings;
+    info.settings = is_native_release() ? input_.info.settings : read->info.settings;
     if (s.kind == RecordedStage::Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
     const bool is_input = s.kind == RecordedStage::Kind::Ast || s.kind == RecordedStage::Kind::Kernel;
     if (is_input) info.stage = !input_.info.stage.empty() ? input_.info.stage : plan.is_self_describing ? "ast" : "";
-    return read->list.empty() ? write_graph(plan.format.value_or(Format::Pyrender), read->root, info)
-                              : write_list(plan.format.value_or(Format::Uops), read->list, info);
+    return read->list.empty() ? write_graph(plan.format.value_or(GraphFormat::Pyrender), read->root, info)
+                              : write_list(plan.format.value_or(GraphFormat::Uops), read->list, info);
   }
 
   void read_record() {
@@ -270,14 +270,16 @@ class RecordedPipeline : public Pipeline {
     for (size_t i = 1; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
       if (s.kind != RecordedStage::Kind::Stage) continue;
-      Row row{.stage = &row_of_recorded_stage(*record_, i - 1), .input = last, .result = s.is_unchanged ? last : UOp(),
-              .recorded_stage = &record_->stages[i - 1]};
+      StageData row{.stage = &row_of_recorded_stage(*record_, i - 1),
+                    .input = last,
+                    .result = s.is_unchanged ? last : UOp(),
+                    .recorded_stage = &record_->stages[i - 1]};
       if (!s.is_unchanged && s.text) row.result = parsed(*s.text, s.name, detect_input_kind(*s.text)).root;
       if (row.result) last = row.result;
       rows_.push_back(std::move(row));
     }
     if (!ast.list.empty() || (record_ && record_->linear)) {
-      Row row{.stage = &get_stage_row(OutputKind::List), .input = last};
+      StageData row{.stage = &get_stage_row(OutputKind::List), .input = last};
       row.list = ast.list.empty() ? parsed(*record_->linear, "linear", InputKind::Uops).list : ast.list;
       rows_.push_back(std::move(row));
     }
@@ -291,10 +293,11 @@ class RecordedPipeline : public Pipeline {
     }
   }
 
-  void rename_for_release(const LaterRelease& later, std::vector<Rewrite>& rewrites, std::vector<Row>& rows, UOp& ast) {
+  void rename_for_release(const LaterRelease& later, std::vector<Rewrite>& rewrites, std::vector<StageData>& rows,
+                          UOp& ast) {
     graph_->set_release(later.release);
     std::vector<UOp*> all{&ast};
-    for (Row& row : rows)
+    for (StageData& row : rows)
       for (UOp* u : {&row.input, &row.result})
         if (*u) all.push_back(u);
     for (Rewrite& r : rewrites) all.push_back(&r.before), all.push_back(&r.after);
@@ -309,7 +312,7 @@ class RecordedPipeline : public Pipeline {
   std::shared_ptr<Graph> graph_;
   UOp ast_;
   std::vector<Rewrite> rewrites_;
-  std::vector<Row> rows_;
+  std::vector<StageData> rows_;
 };
 
 }  // namespace

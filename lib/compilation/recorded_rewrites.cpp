@@ -108,12 +108,13 @@ class RewriteRebuilder {
 
   // Applies the `matches` of the smallest depth, except the first `skipped` of them and discarded ones.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
-      : match_of_(graph), final_nodes_(graph), exists_after_(graph), nodes_in_progress_(graph) {
+      : match_index_of_(graph), final_nodes_(graph), num_matches_at_creation_(graph), nodes_in_progress_(graph) {
     for (const Rewrite& m : matches) match_depth_ = std::min(match_depth_, m.depth);
     for (const Rewrite& m : matches)
       if (m.depth == match_depth_) matches_.push_back(&m);
     for (size_t i = skipped; i < matches_.size(); i++)
-      if (const Rewrite& m = *matches_[i]; !m.is_discarded && !match_of_.contains(m.before)) match_of_[m.before] = i;
+      if (const Rewrite& m = *matches_[i]; !m.is_discarded && !match_index_of_.contains(m.before))
+        match_index_of_[m.before] = i;
     rebuilt_after_match_.resize(matches_.size() + 1);
   }
 
@@ -124,8 +125,8 @@ class RewriteRebuilder {
 
   void rebuild_graph(UOp root) {
     auto add = [&](UOp made, size_t after) {
-      for (UOp u : toposort(made, [&](UOp s) { return !exists_after_.contains(s); }))
-        if (!exists_after_.contains(u)) exists_after_[u] = after;
+      for (UOp u : toposort(made, [&](UOp s) { return !num_matches_at_creation_.contains(s); }))
+        if (!num_matches_at_creation_.contains(u)) num_matches_at_creation_[u] = after;
     };
     add(root, 0);
     for (size_t i = 0; i < matches_.size(); i++) add(matches_[i]->before, i), add(matches_[i]->after, i + 1);
@@ -166,7 +167,7 @@ class RewriteRebuilder {
       if (!final_nodes_.contains(s) && !nodes_in_progress_.contains(s)) stack.push_back(s);
       return stack.back() == u;
     };
-    if (const size_t* i = match_of_.find(u)) {
+    if (const size_t* i = match_index_of_.find(u)) {
       UOp after = matches_[*i]->after;
       if (!is_ready(after)) return;
       const FinalNode* to = final_nodes_.find(after);  // null if `after` needs the final node of `u`
@@ -176,7 +177,7 @@ class RewriteRebuilder {
     for (size_t i = u.num_src(); i-- > 0;) is_ready(u.src(i));
     if (!(stack.back() == u)) return;
     std::vector<UOp> src;
-    size_t after = *exists_after_.find(u);
+    size_t after = *num_matches_at_creation_.find(u);
     for (UOp s : u.src()) {
       const FinalNode* to = final_nodes_.find(s);
       src.push_back(to ? to->node : s);
@@ -187,7 +188,8 @@ class RewriteRebuilder {
       return;
     }
     UOp made = u.with_src(src);
-    if (const size_t* known = exists_after_.find(made); !known || *known > after) exists_after_[made] = after;
+    if (const size_t* known = num_matches_at_creation_.find(made); !known || *known > after)
+      num_matches_at_creation_[made] = after;
     if (!is_ready(made)) return;
     const FinalNode* to = final_nodes_.find(made);
     rebuilt_after_match_[after].push_back({u, made});
@@ -196,9 +198,9 @@ class RewriteRebuilder {
 
   int match_depth_ = INT_MAX;
   std::vector<const Rewrite*> matches_;
-  UOpMap<size_t> match_of_;
+  UOpMap<size_t> match_index_of_;
   UOpMap<FinalNode> final_nodes_;
-  UOpMap<size_t> exists_after_;  // by node: the number of matches after which it exists
+  UOpMap<size_t> num_matches_at_creation_;  // by node: the number of matches after which it exists
   UOpSet nodes_in_progress_;
   std::vector<std::vector<RebuiltNode>> rebuilt_after_match_;
 };

@@ -69,7 +69,7 @@ struct StageRun {
 
 // Counts the rewrites of a compilation, and may replace their results (decide_result). A RewriteOverride that the graph
 // already has, such as a seeded fault, decides first.
-class ApplicationObserver : public StageObserver, public RewriteOverride {
+class RuleApplicationObserver : public StageObserver, public RewriteOverride {
  public:
   void begin_compilation(Compilation& c) override {
     inner_override_ = rewrite_override_of(c.graph());
@@ -94,7 +94,7 @@ class ApplicationObserver : public StageObserver, public RewriteOverride {
   uint64_t rewrite_number_ = 0;
 };
 
-class RewriteLog : public ApplicationObserver, public RewriteObserver {
+class RewriteLog : public RuleApplicationObserver, public RewriteObserver {
  public:
   // The UOps in these lists are valid until the graph of the compilation is freed.
   const std::vector<Rewrite>& all_rewrites() const { return all_rewrites_; }
@@ -102,18 +102,18 @@ class RewriteLog : public ApplicationObserver, public RewriteObserver {
   const std::vector<StageRun>& stage_runs() const { return stage_runs_; }
 
   void begin_compilation(Compilation& c) override {
-    ApplicationObserver::begin_compilation(c);
+    RuleApplicationObserver::begin_compilation(c);
     set_observer(c.graph(), this);
   }
   void begin_stage(const StageRow& row, UOp input) override {
-    ApplicationObserver::begin_stage(row, input);
+    RuleApplicationObserver::begin_stage(row, input);
     counts_in_stage_.clear();
     stage_runs_.push_back({&row, input, {}});
   }
   void end_stage(const StageRow&, UOp result) override { stage_runs_.back().result = result; }
   void end_compilation(Compilation& c) override {
     set_observer(c.graph(), nullptr);
-    ApplicationObserver::end_compilation(c);
+    RuleApplicationObserver::end_compilation(c);
   }
   void begin_rewrite(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
     if (open_rewrite_names_.empty()) top_rewrites_.push_back({current_stage(), input, bottom_up, {}, {}});
@@ -153,18 +153,18 @@ class RewriteLog : public ApplicationObserver, public RewriteObserver {
 using ApplicationLog = RewriteLog;
 
 // Suppresses rewrites as if their rules had not matched.
-class RewriteVeto : public ApplicationObserver {
+class RewriteVeto : public RuleApplicationObserver {
  public:
   using VetoPredicate = std::function<bool(uint64_t number, const RuleHit& hit, UOp before)>;
-  explicit RewriteVeto(VetoPredicate leaves_out) : is_left_out_(std::move(leaves_out)) {}
+  explicit RewriteVeto(VetoPredicate leaves_out) : is_vetoed_(std::move(leaves_out)) {}
 
  protected:
   UOp decide_result(const RuleHit& hit, UOp before, UOp after) override {
-    return is_left_out_(rewrite_number(), hit, before) ? UOp() : after;
+    return is_vetoed_(rewrite_number(), hit, before) ? UOp() : after;
   }
 
  private:
-  VetoPredicate is_left_out_;
+  VetoPredicate is_vetoed_;
 };
 
 }  // namespace tgc

@@ -138,7 +138,7 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
   });
 }
 
-void write_place(JsonWriter& json, const BufferPlace& place) {
+void write_buffer_place(JsonWriter& json, const BufferPlace& place) {
   json.key("place").object([&] {
     if (place.shared_index) json.member("shared", *place.shared_index).member("offset", place.offset_bytes);
     if (place.reused_buffer) json.member("same_as", *place.reused_buffer);
@@ -153,7 +153,7 @@ void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& 
         .member("bytes", b.nbytes());
     json.member("input", b.is_input).member("output", b.is_output).member("view_of", b.view_of)
         .member("offset", b.offset_bytes);
-    write_place(json, place);
+    write_buffer_place(json, place);
     if (name) json.member("name", *name);
   });
 }

@@ -32,7 +32,7 @@ struct Trial : ShortcutTrial {
 };
 
 StageGraphs run_kernel(const GoldenCase& c, Graph& common, Trial& trial) {
-  return run_all_stages(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
+  return run_all_stages(c, common, [&](Graph& graph) { set_shortcut_trial(graph, &trial); });
 }
 
 TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {

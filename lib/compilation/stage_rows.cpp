@@ -12,7 +12,7 @@ namespace {
 
 using Kind = StageRow::Kind;
 
-std::vector<StageRow> make_rows() {
+std::vector<StageRow> make_stage_rows() {
   std::vector<StageRow> rows;
   rows.push_back({.kind = Kind::Ast, .name = "ast", .slug = "ast", .help_text = "the graph as it was given"});
   size_t number = 0;
@@ -57,7 +57,7 @@ std::string_view StageRow::level() const {
 }
 
 std::span<const StageRow> stage_rows() {
-  static const std::vector<StageRow> rows = make_rows();
+  static const std::vector<StageRow> rows = make_stage_rows();
   return rows;
 }
 

@@ -69,7 +69,7 @@ Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&
   std::vector<NameChoice> choices = choices_of_rows(offered);
   for (std::string_view word : {kAll, kChanged}) choices.push_back({word, "", "", false});
   auto selected = select_stages(list_text_, choices);
-  is_unknown_ = !selected;
+  has_unknown_stage_ = !selected;
   if (!selected) return selected.diag();
   for (std::string_view name : *selected)
     if (name == kAll) out.selects_all_rows = true;
@@ -79,7 +79,7 @@ Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&
   return out;
 }
 
-Status StageSelection::outcome() const {
+Status StageSelection::check_words_matched() const {
   if (has_found_rows_) return Unit{};
   for (const std::string& word : unmatched_words_) {
     if (matched_words_.contains(word)) continue;

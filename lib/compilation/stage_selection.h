@@ -32,16 +32,16 @@ class StageSelection {
   // not print.
   Result<std::vector<bool>> select_recorded_stages(const RecordedStageTexts& recorded);
   // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline that
-  // has this row then calls mark_matched_word(), so that outcome() does not report the word.
+  // has this row then calls mark_matched_word(), so that check_words_matched() does not report the word.
   std::string word_for_row(const StageRow& row) const;
   void mark_matched_word(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which `offered` returns true; an empty
   // list selects all. Fails if the list is malformed, or has a word that names none of these rows.
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
   // Returns true if the last select_rows() with a non-empty list failed.
-  bool is_unknown() const { return is_unknown_; }
+  bool has_unknown_stage() const { return has_unknown_stage_; }
   // Fails if a word of the list named nothing in any recorded pipeline so far, unless a select_rows() has succeeded.
-  Status outcome() const;
+  Status check_words_matched() const;
 
  private:
   std::vector<std::string> words_of_list() const;
@@ -51,7 +51,7 @@ class StageSelection {
   std::set<std::string, std::less<>> matched_words_, unmatched_words_;
   // the stages of all recorded pipelines, for suggestions
   std::set<std::string, std::less<>> stage_names_;
-  bool is_unknown_ = false;
+  bool has_unknown_stage_ = false;
   bool has_found_rows_ = false;
 };
 

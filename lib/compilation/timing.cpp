@@ -62,7 +62,7 @@ double StageTimer::now_ms() const {
 }
 
 Result<TimedInput> make_timed_input(const InputGraph& in, const CompilationSpec& job) {
-  auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
+  auto text = write_graph(GraphFormat::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
   if (!text) return text.diag();
   return TimedInput{in.info.name, in.file, std::move(*text), in.graph->settings(), in.is_tensor_graph, job};
 }

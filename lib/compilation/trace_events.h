@@ -151,12 +151,14 @@ class StageFilter : public TraceForwarder {
 };
 
 // Sends the rewrites of a Graph to a consumer while `is_enabled` is set, until the destructor runs.
-class LiveTrace : public RewriteObserver {
+class TracingRewriteObserver : public RewriteObserver {
  public:
-  LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), trace_consumer_(to) { set_observer(graph, this); }
-  ~LiveTrace() override { set_observer(graph_, nullptr); }
-  LiveTrace(const LiveTrace&) = delete;
-  LiveTrace& operator=(const LiveTrace&) = delete;
+  TracingRewriteObserver(Graph& graph, TraceConsumer& to) : graph_(graph), trace_consumer_(to) {
+    set_observer(graph, this);
+  }
+  ~TracingRewriteObserver() override { set_observer(graph_, nullptr); }
+  TracingRewriteObserver(const TracingRewriteObserver&) = delete;
+  TracingRewriteObserver& operator=(const TracingRewriteObserver&) = delete;
 
   bool is_enabled = true;
 

@@ -19,28 +19,28 @@ class TraceObserver : public StageObserver {
     has_failed_ = false;
     trace_consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
     if (!c.input_graph().user_operation.empty()) trace_consumer_.user_operation(c.input_graph().user_operation);
-    live_trace_.emplace(c.graph(), trace_consumer_);
-    live_trace_->is_enabled = false;
+    rewrite_observer_.emplace(c.graph(), trace_consumer_);
+    rewrite_observer_->is_enabled = false;
   }
   void begin_stage(const StageRow& row, UOp input) override {
     if (!has_rewrites(row)) return;
     trace_consumer_.begin_stage(row.name, input);
-    live_trace_->is_enabled = true;
+    rewrite_observer_->is_enabled = true;
   }
   void end_stage(const StageRow& row, UOp result) override {
-    live_trace_->is_enabled = false;
+    rewrite_observer_->is_enabled = false;
     has_failed_ = !result;
     if (has_rewrites(row) && result) trace_consumer_.end_stage(result);
   }
   void end_compilation(Compilation&) override {
     if (has_failed_) trace_consumer_.abandon_kernel();
     else trace_consumer_.end_kernel();
-    live_trace_.reset();
+    rewrite_observer_.reset();
   }
 
  private:
   TraceConsumer& trace_consumer_;
-  std::optional<LiveTrace> live_trace_;
+  std::optional<TracingRewriteObserver> rewrite_observer_;
   bool has_failed_ = false;
 };
 

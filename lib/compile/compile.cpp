@@ -163,7 +163,7 @@ Result<std::string> compile_without_cache(const CompileJob& job, Artifact what) 
       return describe_compilation(job, what) +
              formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
     });
-    return what == Artifact::Assembly ? listing(made, job) : made;
+    return what == Artifact::Assembly ? make_listing(made, job) : made;
   } catch (const RejectedSource& rejected) {
     return explain_rejection(job, rejected.diag());
   } catch (const Failure& failure) {

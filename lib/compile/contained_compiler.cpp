@@ -149,21 +149,21 @@ class WorkerStarter {
 
 class CompileWorker {
  public:
-  CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : provided_needs_(has) {
+  CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : capabilities_(has) {
     if (has.needs_sandbox) sandbox_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
       if (sandbox_) sandbox_->confine_process(worker, kMemory);
       else worker.confine_process({.rights = WorkerRights::Compile, .memory_bytes = kMemory});
       for (double reported = 0;;)
-        worker.send_answer(run_task(provided_needs_.compiler, decode_task(worker.next_message()), reported));
+        worker.send_answer(run_task(capabilities_.compiler, decode_task(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }
 
-  bool meets_needs(const WorkerNeeds& needs) const { return needs.are_met_by(provided_needs_); }
-  bool has_sandbox() const { return provided_needs_.needs_sandbox; }
+  bool meets_needs(const WorkerNeeds& needs) const { return needs.are_met_by(capabilities_); }
+  bool has_sandbox() const { return capabilities_.needs_sandbox; }
   // A worker with a driver compiles one source: PoCL crashes on the second if two of its processes compile at once.
-  bool is_used_up() const { return provided_needs_.needs_driver || num_sources_ >= kMostSources; }
+  bool is_used_up() const { return capabilities_.needs_driver || num_sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {
     num_sources_++;
@@ -173,7 +173,7 @@ class CompileWorker {
   }
 
  private:
-  WorkerNeeds provided_needs_;
+  WorkerNeeds capabilities_;
   int num_sources_ = 0;
   std::optional<DriverSandbox> sandbox_;
   std::optional<WorkerProcess>
@@ -232,8 +232,8 @@ class WorkerPool {
 // A forked child has its own workers and never uses its parent's.
 WorkerPool& worker_pool_of_process() {
   static std::atomic<WorkerPool*> all = nullptr;
-  static struct EndWorkersAtExit {
-    ~EndWorkersAtExit() {
+  static struct AtExitCleanup {
+    ~AtExitCleanup() {
       if (WorkerPool* w = all.load(); w && w->process_id == getpid()) w->end_workers();
     }
   } at_exit;

@@ -44,7 +44,7 @@ struct Nvrtc {
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
-  std::string file;
+  std::string library_path;
 
   template <class F>
   bool bind(void* library, const char* name, F& f) {
@@ -58,7 +58,7 @@ struct Nvrtc {
                bind(library, "nvrtcCompileProgram", compile) && bind(library, "nvrtcGetProgramLogSize", log_size) &&
                bind(library, "nvrtcGetProgramLog", log) && bind(library, "nvrtcGetPTXSize", ptx_size) &&
                bind(library, "nvrtcGetPTX", ptx) && bind(library, "nvrtcDestroyProgram", destroy);
-    if (all) file = path;
+    if (all) library_path = path;
     return all;
   }
 };
@@ -205,8 +205,8 @@ std::string tool_version(const std::string& tool) {
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return compile_cuda_by_clang(job, OutputForm::Ir);
   return make_artifact_from_ptx(
-      nvrtc().file.empty() ? compile_cuda_by_clang(job, OutputForm::Assembly) : compile_to_ptx_by_nvrtc(job), job, what,
-      kLinesOfSource);
+      nvrtc().library_path.empty() ? compile_cuda_by_clang(job, OutputForm::Assembly) : compile_to_ptx_by_nvrtc(job),
+      job, what, kLinesOfSource);
 }
 
 bool has_ptxas() { return !find_tool("ptxas").empty(); }
@@ -214,7 +214,7 @@ bool has_ptxas() { return !find_tool("ptxas").empty(); }
 bool needs_nvidia_tools(const CompileJob& job, Artifact what) {
   if (job.language != Language::Cuda && job.language != Language::Ptx) return false;
   if (what == Artifact::Cubin || what == Artifact::Sass || what == Artifact::Resources) return true;
-  return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
+  return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().library_path.empty();
 }
 
 // Replaces the placeholders VERSION and TARGET, which tinygrad's renderer leaves in the source.
@@ -238,10 +238,10 @@ std::string cuda_identity(const CompileJob& job, Artifact what) {
 
 void add_cuda_compilers(std::vector<CompilerInfo>& to) {
   int major = 0, minor = 0;
-  if (!nvrtc().file.empty()) nvrtc().version(&major, &minor);
-  bool have = !nvrtc().file.empty();
+  if (!nvrtc().library_path.empty()) nvrtc().version(&major, &minor);
+  bool have = !nvrtc().library_path.empty();
   to.push_back({"NVRTC", "CUDA sources to PTX", have,
-                have ? std::to_string(major) + "." + std::to_string(minor) + ", " + nvrtc().file
+                have ? std::to_string(major) + "." + std::to_string(minor) + ", " + nvrtc().library_path
                      : "libnvrtc.so is missing (NVIDIA's CUDA toolkit); clang takes its place"});
   for (auto [name, serves] : {std::pair("ptxas", "PTX to machine code"), std::pair("nvdisasm", "machine code to SASS"),
                               std::pair("cuobjdump", "machine code to SASS")}) {

@@ -9,12 +9,12 @@
 namespace tgc {
 namespace {
 
-struct LanguageName {
+struct LanguageTarget {
   const char* name;
   const char* target;
 };
-constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
-                                   {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
+constexpr LanguageTarget kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
+                                     {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
 
 // Words that HIP's headers define, and their replacements without these headers.
 const std::pair<const char*, const char*> kHipWords[] = {
@@ -214,13 +214,13 @@ std::string remove_comments(std::string_view text) {
 
 std::vector<std::string> language_names() {
   std::vector<std::string> out;
-  for (const LanguageName& l : kNames) out.push_back(l.name);
+  for (const LanguageTarget& l : kNames) out.push_back(l.name);
   return out;
 }
 
 Result<std::string> default_language_target(const std::string& language) {
   std::string all;
-  for (const LanguageName& l : kNames) {
+  for (const LanguageTarget& l : kNames) {
     if (language == l.name) return std::string(l.target);
     all += (all.empty() ? "" : ", ") + std::string(l.name);
   }

@@ -7,7 +7,7 @@
 namespace tgc {
 
 // Adding a member to CompileJob without naming it here is a compile error.
-auto members_of_job(auto& job) {
+auto job_members(auto& job) {
   auto& [language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault] = job;
   return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);
 }
@@ -19,7 +19,7 @@ void write_member(ByteWriter& out, Number number) {
   out.write_number(uint64_t(number));
 }
 inline void write_member(ByteWriter& out, const CompileJob& job) {
-  std::apply([&](const auto&... member) { (write_member(out, member), ...); }, members_of_job(job));
+  std::apply([&](const auto&... member) { (write_member(out, member), ...); }, job_members(job));
 }
 
 inline void read_member(ByteReader& in, std::string& text) { text = in.read_text(); }
@@ -29,7 +29,7 @@ void read_member(ByteReader& in, Number& number) {
   number = Number(in.read_number());
 }
 inline void read_member(ByteReader& in, CompileJob& job) {
-  std::apply([&](auto&... member) { (read_member(in, member), ...); }, members_of_job(job));
+  std::apply([&](auto&... member) { (read_member(in, member), ...); }, job_members(job));
 }
 
 }  // namespace tgc

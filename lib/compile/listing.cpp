@@ -47,7 +47,7 @@ size_t source_line_of_location(std::string_view line) {
 
 }  // namespace
 
-std::string listing(std::string_view assembly, const CompileJob& job) {
+std::string make_listing(std::string_view assembly, const CompileJob& job) {
   std::string comment(comment_prefix(job)), out;
   if (!job.name.empty()) out += comment + " kernel " + job.name + "\n";
   std::vector<std::string_view> source = lines_of(job.source);

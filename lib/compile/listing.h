@@ -8,6 +8,6 @@
 
 namespace tgc {
 
-std::string listing(std::string_view assembly, const CompileJob& job);
+std::string make_listing(std::string_view assembly, const CompileJob& job);
 
 }  // namespace tgc

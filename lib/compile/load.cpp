@@ -80,9 +80,9 @@ void* find_external_function(const std::string& name) {
                 "memset and similar functions");
 }
 
-class Loader {
+class ElfLoader {
  public:
-  Loader(std::string_view object, const FunctionTable& own) : object_(object), own_functions_(own) {}
+  ElfLoader(std::string_view object, const FunctionTable& own) : object_(object), own_functions_(own) {}
 
   std::shared_ptr<const LoadedCode> load() {
     read_headers();
@@ -96,7 +96,7 @@ class Loader {
     code_memory_ = nullptr;
     return code;
   }
-  ~Loader() {
+  ~ElfLoader() {
     if (code_memory_) ::munmap(code_memory_, total_bytes_);
   }
 
@@ -347,10 +347,10 @@ class Loader {
 
 LoadedCode::~LoadedCode() { ::munmap(code_memory_, size_bytes_); }
 
-void load_libraries() { open_runtime_libraries(); }
+void load_runtime_libraries() { open_runtime_libraries(); }
 
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const FunctionTable& own) {
-  return catch_failures([&] { return Loader(object, own).load(); });
+  return catch_failures([&] { return ElfLoader(object, own).load(); });
 }
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ class LoadedCode {
 };
 
 // Loads the libraries that loaded code may call. Must be called before the process gives up the right to open files.
-void load_libraries();
+void load_runtime_libraries();
 
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
 // such as memcpy, it may call the functions in `own`. Fails, for example, for any other file, an unsupported

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-struct OpenCl {
+struct OpenClFunctions {
   void* library = ::dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
   template <class F>
   F* bind(F*, const char* name) const {
@@ -27,7 +27,7 @@ struct OpenCl {
 };
 
 struct OpenClDevice {
-  OpenCl cl;
+  OpenClFunctions functions;
   cl_device_id id = nullptr;
   cl_context context = nullptr;
   std::string name;     // such as "OpenCL 3.0 PoCL 3.1, pthread-..."
@@ -47,20 +47,20 @@ std::string info_text(Get get, Object object, cl_uint what) {
 const OpenClDevice& find_opencl_device() {
   static const OpenClDevice found = [] {
     OpenClDevice d;
-    if (!d.cl.library) {
+    if (!d.functions.library) {
       d.missing_text = "libOpenCL.so.1 is missing (the package ocl-icd-libopencl1)";
       return d;
     }
     cl_platform_id platform = nullptr;
     cl_uint count = 0;
-    if (d.cl.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 ||
-        d.cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
+    if (d.functions.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 ||
+        d.functions.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
       d.missing_text = "no OpenCL device (the package pocl-opencl-icd makes one of the CPU)";
       return d;
     }
-    d.name = info_text(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
-             info_text(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
-    d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
+    d.name = info_text(d.functions.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
+             info_text(d.functions.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
+    d.context = d.functions.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
     if (!d.context) d.missing_text = "cannot create an OpenCL context";
     return d;
   }();
@@ -87,24 +87,25 @@ std::string compile_opencl(const CompileJob& job) {
   const OpenClDevice& d = find_opencl_device();
   if (!d.missing_text.empty()) throw Failure(Diag{.message = d.missing_text, .expected = "an OpenCL platform"});
   const char* text = job.source.c_str();
-  cl_program program = d.cl.clCreateProgramWithSource(d.context, 1, &text, nullptr, nullptr);
+  cl_program program = d.functions.clCreateProgramWithSource(d.context, 1, &text, nullptr, nullptr);
   if (!program) throw Failure("the OpenCL platform does not accept the program");
   struct ProgramReleaser {
-    const OpenCl& cl;
+    const OpenClFunctions& functions;
     cl_program program;
-    ~ProgramReleaser() { cl.clReleaseProgram(program); }
-  } release{d.cl, program};
-  if (d.cl.clBuildProgram(program, 1, &d.id, nullptr, nullptr, nullptr) != CL_SUCCESS) {
-    auto log = info_text([&](cl_program p, cl_uint what, size_t size, void* to,
-                             size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
-                         program, CL_PROGRAM_BUILD_LOG);
+    ~ProgramReleaser() { functions.clReleaseProgram(program); }
+  } release{d.functions, program};
+  if (d.functions.clBuildProgram(program, 1, &d.id, nullptr, nullptr, nullptr) != CL_SUCCESS) {
+    auto log =
+        info_text([&](cl_program p, cl_uint what, size_t size, void* to,
+                      size_t* needs) { return d.functions.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
+                  program, CL_PROGRAM_BUILD_LOG);
     throw RejectedSource(parse_first_error(log));
   }
   size_t size = 0;
-  d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  d.functions.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
   std::string out(size, '\0');
   unsigned char* to = reinterpret_cast<unsigned char*>(out.data());
-  if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS)
+  if (size == 0 || d.functions.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS)
     throw Failure("the OpenCL platform returned no binary");
   return out;
 }

@@ -50,7 +50,7 @@ void remove_oldest_kept_files(const std::string& folder, uint64_t size) {
   }
 }
 
-Status make_own_folder(const std::string& path) {
+Status make_private_folder(const std::string& path) {
   auto refused = [&](const std::string& why) { return Diag{.message = why, .file = path}; };
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
@@ -70,13 +70,13 @@ Result<std::string> keep_file_for_user(const std::string& name, const std::strin
   Status made = catch_failures([&] {
     const CompileCache& cache = CompileCache::shared_cache();
     if (!cache.is_enabled()) throw Failure("the cache is off");
-    return make_own_folder(folder = (cache.folder() / "kept").string()).value_or_throw();
+    return make_private_folder(folder = (cache.folder() / "kept").string()).value_or_throw();
   });
   if (!made) {
     auto base = temporary_folder();
     if (!base) return base.diag();
     folder = *base + "/tgc-kept-" + std::to_string(geteuid());
-    if (auto own = make_own_folder(folder); !own) return own.diag();
+    if (auto own = make_private_folder(folder); !own) return own.diag();
   }
   std::string file = file_name_of(name.empty() ? "kernel" : name) + "-" + sha256_hex(sha256(text)).substr(0, 8);
   std::string path = folder + "/" + file + "." + extension;

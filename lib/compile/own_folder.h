@@ -8,7 +8,7 @@ namespace tgc {
 
 // Creates the folder `path` and its parents if they are missing, and makes it private (mode 0700). Fails if it cannot
 // be made, or if `path` is anything but a folder of this user.
-Status make_own_folder(const std::string& path);
+Status make_private_folder(const std::string& path);
 
 // Saves a program's source for the user to inspect and returns its path, in the folder "kept" of the compile cache or,
 // if that cannot be used, "tgc-kept-UID" of the folder for temporary files. Removes the oldest files if there are too

@@ -42,7 +42,7 @@ class PtxKernel {
     if (label != labels_.end()) loops_.push_back({label->second, num_lines_});
   }
 
-  KernelResources estimate() {
+  KernelResources estimate_resources() {
     // a register that is live when a loop begins and used within it is live until the loop ends
     std::ranges::sort(loops_, {}, &LiveRange::end);
     for (const LiveRange& loop : loops_)
@@ -122,7 +122,7 @@ std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx) {
       const std::string_view name = trimmed_line(line.substr(at + 7));
       kernel.emplace(name.substr(0, name.find_first_of("( \t")));
     } else if (kernel && line == "}" && raw.starts_with("}")) {
-      out.push_back(kernel->estimate());
+      out.push_back(kernel->estimate_resources());
       kernel.reset();
     } else if (kernel) {
       kernel->add_line(line);

@@ -18,7 +18,7 @@
 namespace tgc {
 namespace {
 
-bool compiler_works(std::string_view compiler) {
+bool is_compiler_available(std::string_view compiler) {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names;
     for (const CompilerInfo& c : list_compilers())
@@ -31,8 +31,8 @@ bool compiler_works(std::string_view compiler) {
 // Returns machine code or, for a GPU's source without its compiler on this computer, an earlier form.
 Artifact choose_artifact(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
-  if (nvidia) return compiler_works("ptxas") ? Artifact::Cubin : Artifact::Binary;
-  if (job.language == Language::OpenCl) return compiler_works("OpenCL") ? Artifact::Binary : Artifact::Assembly;
+  if (nvidia) return is_compiler_available("ptxas") ? Artifact::Cubin : Artifact::Binary;
+  if (job.language == Language::OpenCl) return is_compiler_available("OpenCL") ? Artifact::Binary : Artifact::Assembly;
   return Artifact::Binary;
 }
 
@@ -152,7 +152,7 @@ Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
 
 void BatchCompiler::add_source(const std::string& target, const std::string& kernel, const std::string& source,
                                uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
-  if (!seen_sources_.insert({target, sha256(source)}).second) return;
+  if (!added_source_hashes_.insert({target, sha256(source)}).second) return;
   TargetCounts& group = target_counts_[target];
   group.num_sources++;
   auto job = make_job();
@@ -181,7 +181,7 @@ Status BatchCompiler::compile_sources() {
   if (auto status = parallel_for(sources_.size(), session_.num_jobs, one, tell); !status) return status;
   for (const CompiledSource& c : sources_) {
     TargetCounts& group = target_counts_[c.target];
-    group.times.push_back(c.milliseconds);
+    group.compile_ms.push_back(c.milliseconds);
     group.num_compiled += c.failure.empty();
   }
   return Unit{};
@@ -204,7 +204,8 @@ std::string BatchCompiler::totals_text() const {
   for (const auto& [name, g] : target_counts_) {
     out += formatted("%-22s %8zu %8zu ", name.c_str(), g.num_kernels, g.num_sources);
     if (g.no_source_reason.empty())
-      out += formatted("%9zu %7zu %11.2f\n", g.num_compiled, g.num_sources - g.num_compiled, quantile(g.times, 0.5));
+      out +=
+          formatted("%9zu %7zu %11.2f\n", g.num_compiled, g.num_sources - g.num_compiled, quantile(g.compile_ms, 0.5));
     else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.no_source_reason.c_str());
   }
   return out;
@@ -226,7 +227,9 @@ std::string BatchCompiler::json(bool times) const {
       for (const auto& [name, g] : target_counts_)
         json.key(name).object([&] {
           json.member("kernels", g.num_kernels).member("sources", g.num_sources).member("compiled", g.num_compiled);
-          json.member("compilable", g.no_source_reason.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
+          json.member("compilable", g.no_source_reason.empty())
+              .key("median_ms")
+              .number(quantile(g.compile_ms, 0.5), "%f");
         });
     });
     json.key("sources").array([&] {

@@ -64,7 +64,7 @@ class BatchCompiler {
   struct TargetCounts {
     size_t num_kernels = 0, num_sources = 0, num_compiled = 0;
     std::string no_source_reason;
-    std::vector<double> times;
+    std::vector<double> compile_ms;
   };
   struct RefusedKernel {
     std::string target, kernel, reason;
@@ -83,7 +83,7 @@ class BatchCompiler {
   const Session& session_;
   const CompilePlan& plan_;
   std::map<std::string, TargetCounts> target_counts_;
-  std::set<std::pair<std::string, Sha256>> seen_sources_;
+  std::set<std::pair<std::string, Sha256>> added_source_hashes_;
   std::vector<CompiledSource> sources_;
   std::vector<RefusedKernel> refused_kernels_;
   size_t num_kernels_read_ = 0;

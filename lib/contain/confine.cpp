@@ -64,7 +64,7 @@ uint64_t address_space_bytes() {
   return n > 0 ? std::strtoull(text, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-void lower_limit(int which, uint64_t to) {
+void lower_resource_limit(int which, uint64_t to) {
   rlimit limit;
   if (getrlimit(__rlimit_resource_t(which), &limit) != 0) return;
   limit.rlim_max = std::min<rlim_t>(limit.rlim_max, to);
@@ -72,14 +72,14 @@ void lower_limit(int which, uint64_t to) {
   setrlimit(__rlimit_resource_t(which), &limit);
 }
 
-void set_limits(const Confinement& what) {
-  lower_limit(RLIMIT_CORE, 0);
-  if (what.rights != WorkerRights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
-  if (what.cpu_seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
+void set_resource_limits(const Confinement& what) {
+  lower_resource_limit(RLIMIT_CORE, 0);
+  if (what.rights != WorkerRights::Driver) lower_resource_limit(RLIMIT_FSIZE, 0), lower_resource_limit(RLIMIT_NPROC, 0);
+  if (what.cpu_seconds > 0) lower_resource_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
   if (what.memory_bytes && !kIsSanitized) {
     // Drivers reserve terabytes of address space, so only their data segment is limited.
     bool driver = what.rights == WorkerRights::Driver;
-    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space_bytes() + what.memory_bytes);
+    lower_resource_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space_bytes() + what.memory_bytes);
   }
 }
 
@@ -104,12 +104,15 @@ Status close_inherited_descriptors(int channel) {
 }
 
 #if TGC_LINUX && defined(SYS_landlock_create_ruleset)
-constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
-constexpr uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
-constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14, kIoctl = 1u << 15;  // added by ABI versions 2, 3 and 5
-constexpr uint64_t kOfFiles =
-    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctl;
-constexpr uint64_t kNetwork = 3, kScopes = 3;  // network: bind and connect with TCP; scopes: abstract sockets of, and
+constexpr uint64_t kReadRights =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+constexpr uint64_t kAbi1Rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
+// added by ABI versions 2, 3 and 5
+constexpr uint64_t kReferRight = 1u << 13, kTruncateRight = 1u << 14, kIoctlRight = 1u << 15;
+constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE |
+                                 LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncateRight | kIoctlRight;
+// network: bind and connect with TCP; scopes: abstract sockets of, and
+constexpr uint64_t kNetworkRights = 3, kAllScopes = 3;
                                                // signals to, processes outside the sandbox
 
 // The struct landlock_ruleset_attr of ABI version 6. Older kernels accept a prefix of it.
@@ -123,7 +126,7 @@ void allow_path_access(int rules, const std::string& path, uint64_t access) {
   int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
   if (fd < 0) return;
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) access &= kOfFiles;
+  if (!std::filesystem::is_directory(path, error)) access &= kFileRights;
   landlock_path_beneath_attr rule{access, fd};
   syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(fd);
@@ -132,9 +135,9 @@ void allow_path_access(int rules, const std::string& path, uint64_t access) {
 Status restrict_files(const Confinement& what) {
   int version = std::min(landlock_version(), what.max_landlock_abi);
   if (version < 1) return Unit{};
-  uint64_t all = kFirstRights;
-  all |= (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
-  LandlockRuleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
+  uint64_t all = kAbi1Rights;
+  all |= (version >= 2 ? kReferRight : 0) | (version >= 3 ? kTruncateRight : 0) | (version >= 5 ? kIoctlRight : 0);
+  LandlockRuleset set{all, version >= 4 ? kNetworkRights : 0, version >= 6 ? kAllScopes : 0};
   size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
   if (rules < 0) return confinement_error("Landlock", errno);
@@ -142,19 +145,19 @@ Status restrict_files(const Confinement& what) {
     std::error_code error;  // allow reading clang's headers
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     allow_path_access(rules, program.parent_path().parent_path() / "lib/tgc/clang",
-                      kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+                      kReadRights & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
     for (const char* folder : {"/usr", "/opt", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices"})
-      allow_path_access(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+      allow_path_access(rules, folder, kReadRights & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   }
   if (what.rights == WorkerRights::Driver) {
     // Makes files readable except most of those in /dev, which has the terminals.
     allow_path_access(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
     for (const std::string& name : entry_names_in("/"))
-      if (name != "dev") allow_path_access(rules, "/" + name, kRead);
-    for (const char* path : {"/dev/random", "/dev/urandom"}) allow_path_access(rules, path, kRead);
+      if (name != "dev") allow_path_access(rules, "/" + name, kReadRights);
+    for (const char* path : {"/dev/random", "/dev/urandom"}) allow_path_access(rules, path, kReadRights);
     for (const std::string& path : what.writable_paths) allow_path_access(rules, path, all);
     // libcuda names its threads, and cuInit fails if it cannot
-    allow_path_access(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
+    allow_path_access(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncateRight));
   }
   bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   int error = errno;
@@ -222,9 +225,9 @@ constexpr const char* kRefused[] = {
 using BpfProgram = std::vector<sock_filter>;
 
 // restrict_system_calls() replaces these by the worker's process id and channel.
-constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
+constexpr uint32_t kProcessIdPlaceholder = 0x5E1F5E1F, kChannelPlaceholder = 0x0C4A77E1;
 
-constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
+constexpr uint32_t kAllowAction = SECCOMP_RET_ALLOW, kTrapAction = SECCOMP_RET_TRAP;
 constexpr uint32_t errno_action(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
 
 struct ArgumentCondition {
@@ -253,12 +256,12 @@ class SeccompFilter {
 
   BpfProgram make_program() const {
     std::vector<CallRange> ranges{{0, &default_rules_}};
-    auto append = [&](uint32_t first, const Rules& rules) {
-      if (ranges.back().first == first) ranges.pop_back();
+    auto append = [&](uint32_t first_call, const Rules& rules) {
+      if (ranges.back().first_call == first_call) ranges.pop_back();
       bool goes_on = !ranges.empty() && rules[0].conditions.empty() &&
                      ranges.back().rules->front().conditions.empty() &&
                      rules[0].action == ranges.back().rules->front().action;
-      if (!goes_on) ranges.push_back({first, &rules});
+      if (!goes_on) ranges.push_back({first_call, &rules});
     };
     for (auto& [number, rules] : rules_) append(number, rules), append(number + 1, default_rules_);
     BpfProgram out;
@@ -277,7 +280,7 @@ class SeccompFilter {
   };
   using Rules = std::vector<Rule>;
   struct CallRange {
-    uint32_t first;
+    uint32_t first_call;
     const Rules* rules;
   };
 
@@ -288,7 +291,7 @@ class SeccompFilter {
   void emit_search(std::span<const CallRange> ranges, BpfProgram& out) const {
     if (ranges.size() == 1) return emit_rule_checks(*ranges[0].rules, out);
     const size_t half = ranges.size() / 2;
-    out.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first, 0, 1));
+    out.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first_call, 0, 1));
     const size_t jump = out.size();
     out.push_back(BPF_STMT(BPF_JMP | BPF_JA, 0));
     emit_search(ranges.first(half), out);
@@ -320,81 +323,86 @@ void add_argument_rules(SeccompFilter& filter, bool is_driver) {
   // isatty() and the query of a terminal's width fail as if there were no terminal
   for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
     filter.add_rule(errno_action(ENOTTY), "ioctl", {int_argument_equals(1, command)});
-  filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
+  // the mask allows FIONCLEX and FIOCLEX
+  filter.add_rule(kAllowAction, "ioctl", {int_argument_equals(1, FIONCLEX, ~1u)});
   // F_SETOWN and F_SETSIG make the kernel send signals to other processes, so they are not allowed
-  filter.add_rule(kAllow, "fcntl",
+  filter.add_rule(kAllowAction, "fcntl",
                   {int_argument_equals(1, F_DUPFD, ~7u)});  // the mask allows all commands from F_DUPFD to F_SETLKW
   // the mask allows F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW
-  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_OFD_GETLK, ~3u)});
-  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
-  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_DUPFD_CLOEXEC)});
+  filter.add_rule(kAllowAction, "fcntl", {int_argument_equals(1, F_OFD_GETLK, ~3u)});
+  filter.add_rule(kAllowAction, "fcntl", {int_argument_equals(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
+  filter.add_rule(kAllowAction, "fcntl", {int_argument_equals(1, F_DUPFD_CLOEXEC)});
   if (!is_driver) {
     // the worker's own limits, for reading: process 0 is the caller, and the pointer to new limits (two words) is null
     constexpr uint32_t kNewLimit = offsetof(seccomp_data, args) + 16;
-    filter.add_rule(kAllow, "prlimit64", {int_argument_equals(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
+    filter.add_rule(kAllowAction, "prlimit64",
+                    {int_argument_equals(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
     return;
   }
   for (const char* name : {"prlimit64", "sched_setaffinity", "move_pages"})
-    filter.add_rule(kAllow, name, {int_argument_equals(0, 0)});  // process 0 is the caller
-  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_SETPIPE_SZ)});
-  for (uint32_t command : {FIONREAD, FIONBIO}) filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, command)});
+    filter.add_rule(kAllowAction, name, {int_argument_equals(0, 0)});  // process 0 is the caller
+  filter.add_rule(kAllowAction, "fcntl", {int_argument_equals(1, F_SETPIPE_SZ)});
+  for (uint32_t command : {FIONREAD, FIONBIO})
+    filter.add_rule(kAllowAction, "ioctl", {int_argument_equals(1, command)});
   // The second byte names a driver: NVIDIA (F, and 0 for unified memory), graphics (d), shared buffers (b, >), Windows
   // (G), and AMD's KFD (K, with a direction; without a direction, K is the console).
   for (char driver : {'F', '\0', 'd', 'b', '>', 'G'})
-    filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, uint32_t(driver) << 8, 0xFF00)});
+    filter.add_rule(kAllowAction, "ioctl", {int_argument_equals(1, uint32_t(driver) << 8, 0xFF00)});
   for (uint32_t direction : {1u << 30, 1u << 31})
-    filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, direction | 'K' << 8, direction | 0xFF00)});
+    filter.add_rule(kAllowAction, "ioctl", {int_argument_equals(1, direction | 'K' << 8, direction | 0xFF00)});
   for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal
-    filter.add_rule(kTrap, "ioctl", {int_argument_equals(1, command)});
+    filter.add_rule(kTrapAction, "ioctl", {int_argument_equals(1, command)});
   // The operations 0 to 55, and PR_SET_VMA. PR_SCHED_CORE (62) reaches other processes.
   constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};
-  for (auto [first, mask] : kOperations) filter.add_rule(kAllow, "prctl", {int_argument_equals(0, first, mask)});
+  for (auto [first, mask] : kOperations) filter.add_rule(kAllowAction, "prctl", {int_argument_equals(0, first, mask)});
   // No new namespaces, and no siblings of the worker (CLONE_PARENT). clone3 fails with ENOSYS, because a filter cannot
   // see its flags; the C library then calls clone.
   constexpr uint32_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                CLONE_NEWPID | CLONE_NEWNET;
-  filter.add_rule(kAllow, "clone", {int_argument_equals(0, 0, kSpaces | CLONE_PARENT)});
+  filter.add_rule(kAllowAction, "clone", {int_argument_equals(0, 0, kSpaces | CLONE_PARENT)});
 }
 
 BpfProgram build_seccomp_program(WorkerRights rights) {
   const bool is_driver = rights == WorkerRights::Driver;
-  SeccompFilter filter(is_driver ? errno_action(ENOSYS) : kTrap);
-  filter.add_rule(kAllow, kCompute);
-  filter.add_rule(kAllow, "tgkill", {int_argument_equals(0, kSelf)});  // abort() calls it
+  SeccompFilter filter(is_driver ? errno_action(ENOSYS) : kTrapAction);
+  filter.add_rule(kAllowAction, kCompute);
+  filter.add_rule(kAllowAction, "tgkill", {int_argument_equals(0, kProcessIdPlaceholder)});  // abort() calls it
   if (rights == WorkerRights::Compute) {
-    for (const char* name : {"read", "write"}) filter.add_rule(kAllow, name, {int_argument_equals(0, kChannel)});
-    filter.add_rule(kAllow, "mmap", {int_argument_equals(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
+    for (const char* name : {"read", "write"})
+      filter.add_rule(kAllowAction, name, {int_argument_equals(0, kChannelPlaceholder)});
+    filter.add_rule(kAllowAction, "mmap", {int_argument_equals(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
     // the C library calls fstat when it flushes its output, and SIGSYS would kill the worker
     for (const char* name : {"fstat", "newfstatat"}) filter.add_rule(errno_action(EACCES), name);
     return filter.make_program();
   }
-  filter.add_rule(kAllow, kCompile);
-  for (const char* name : {"read", "fstat", "newfstatat"}) filter.add_rule(kAllow, name);
+  filter.add_rule(kAllowAction, kCompile);
+  for (const char* name : {"read", "fstat", "newfstatat"}) filter.add_rule(kAllowAction, name);
   add_argument_rules(filter, is_driver);
   if (is_driver) {
-    filter.add_rule(kAllow, kDriver);
+    filter.add_rule(kAllowAction, kDriver);
     // cuInit needs these: libcuda looks for the server that shares a GPU (MPS), and listens on its own socket
-    filter.add_rule(kAllow, "socket", {int_argument_equals(0, AF_UNIX), int_argument_equals(1, SOCK_SEQPACKET, 0xF)});
+    filter.add_rule(kAllowAction, "socket",
+                    {int_argument_equals(0, AF_UNIX), int_argument_equals(1, SOCK_SEQPACKET, 0xF)});
     filter.add_rule(errno_action(ENOENT), "connect");
-    for (const char* name : {"bind", "listen"}) filter.add_rule(kAllow, name);
-    filter.add_rule(kTrap, kNoDriver);
+    for (const char* name : {"bind", "listen"}) filter.add_rule(kAllowAction, name);
+    filter.add_rule(kTrapAction, kNoDriver);
     filter.add_rule(errno_action(EPERM), kRefused);
     // Landlock before version 3 does not prevent truncation by opening a file for reading. openat2 is not allowed,
     // because a filter cannot read its flags.
     for (auto [name, flags] : {std::pair("open", 1u), std::pair("openat", 2u)}) {
-      filter.add_rule(kAllow, name, {int_argument_equals(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
+      filter.add_rule(kAllowAction, name, {int_argument_equals(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
       for (uint32_t access : {O_WRONLY, O_RDWR})
-        filter.add_rule(kAllow, name, {int_argument_equals(flags, access, O_ACCMODE)});
+        filter.add_rule(kAllowAction, name, {int_argument_equals(flags, access, O_ACCMODE)});
     }
-    filter.add_rule(kAllow, "kill", {int_argument_equals(0, kSelf)});
-    for (const char* name : {"kill", "tgkill"}) filter.add_rule(kTrap, name);
+    filter.add_rule(kAllowAction, "kill", {int_argument_equals(0, kProcessIdPlaceholder)});
+    for (const char* name : {"kill", "tgkill"}) filter.add_rule(kTrapAction, name);
     return filter.make_program();
   }
   constexpr uint32_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
-  filter.add_rule(kAllow, "mmap");
-  filter.add_rule(kAllow, "write", {int_argument_equals(0, kChannel)});
-  filter.add_rule(kAllow, "openat", {int_argument_equals(2, O_RDONLY, kWrites)});
-  filter.add_rule(kAllow, "open", {int_argument_equals(1, O_RDONLY, kWrites)});
+  filter.add_rule(kAllowAction, "mmap");
+  filter.add_rule(kAllowAction, "write", {int_argument_equals(0, kChannelPlaceholder)});
+  filter.add_rule(kAllowAction, "openat", {int_argument_equals(2, O_RDONLY, kWrites)});
+  filter.add_rule(kAllowAction, "open", {int_argument_equals(1, O_RDONLY, kWrites)});
   return filter.make_program();
 }
 
@@ -413,8 +421,8 @@ void restrict_system_calls(Result<BpfProgram>& made, int channel) {
   if (!kSeccomp) return;
   BpfProgram program = made.value_or_throw();
   for (sock_filter& step : program)
-    if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
-    else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
+    if (BPF_CLASS(step.code) == BPF_JMP && step.k == kProcessIdPlaceholder) step.k = uint32_t(getpid());
+    else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannelPlaceholder) step.k = uint32_t(channel);
   sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
   // TSYNC: all threads get the filter. The result may be the id of a thread that cannot.
   long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
@@ -437,7 +445,7 @@ Status confine_process(const Confinement& what, int channel) {
   return catch_failures([&] {
     auto&& program = seccomp_program_for(what.rights);  // build it before the memory limit is set
     if (!kIsSanitized) close_inherited_descriptors(channel).value_or_throw();
-    set_limits(what);
+    set_resource_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file
 #endif

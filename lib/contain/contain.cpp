@@ -45,10 +45,10 @@ struct MessageHeader {
   uint64_t range_bytes = 0;
 };
 
-constexpr uint64_t kNearTheStack = 1 << 20;
+constexpr uint64_t kMaxStackDistance = 1 << 20;
 
 bool is_near_stack_pointer(const MessageHeader& h) {
-  return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
+  return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kMaxStackDistance;
 }
 
 std::string fault_explanation(const MessageHeader& h) {
@@ -106,7 +106,7 @@ bool send_all(int fd, const void* data, size_t bytes) {
 constexpr uint64_t kMostBytes = uint64_t(1) << 30;
 
 int fault_fd = -1;
-std::span<const NamedMemory> watched;
+std::span<const NamedMemory> watched_ranges;
 
 uint64_t stack_pointer([[maybe_unused]] void* context) {
 #if TGC_LINUX && defined(__x86_64__)
@@ -122,7 +122,7 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 void find_nearest_range(MessageHeader& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
-  for (const NamedMemory& m : watched) {
+  for (const NamedMemory& m : watched_ranges) {
     uint64_t end = m.address + m.bytes;
     bool before = h.address < m.address;
     uint64_t distance = before ? m.address - h.address : h.address >= end ? h.address - end : 0;
@@ -174,7 +174,7 @@ void let_be_killed_first() {
 
 std::string serialize_diag(const Diag& d) {
   ByteWriter out;
-  out.write_number(d.line).write_number(d.column).write_number(d.kernel_fault);
+  out.write_number(d.line).write_number(d.column).write_number(d.is_kernel_fault);
   out.write_text(d.message).write_text(d.file).write_text(d.expected).write_text(d.context);
   return out.take_bytes();
 }
@@ -182,7 +182,7 @@ std::string serialize_diag(const Diag& d) {
 Diag deserialize_diag(std::string_view bytes) {
   ByteReader in(bytes);
   Diag d;
-  d.line = uint32_t(in.read_number()), d.column = uint32_t(in.read_number()), d.kernel_fault = in.read_number() != 0;
+  d.line = uint32_t(in.read_number()), d.column = uint32_t(in.read_number()), d.is_kernel_fault = in.read_number() != 0;
   d.message = in.read_text(), d.file = in.read_text(), d.expected = in.read_text(), d.context = in.read_text();
   return d;
 }
@@ -200,18 +200,18 @@ size_t count_group_processes(pid_t group) {
 }
 
 // If `child` is set, stops after `timeout` seconds without progress, at the current deadline, or if the child's process
-// group has more than kMostProcesses processes.
+// group has more than kMaxGroupProcesses processes.
 class ChannelReader {
  public:
   explicit ChannelReader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
-      : fd_(fd), child_(child), timeout_(timeout), progress_(progress) {
+      : fd_(fd), child_pid_(child), timeout_seconds_(timeout), progress_(progress) {
     restart_deadline();
   }
 
   ReadOutcome read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // without a child (in a worker), the read below has no time limit
+      if (child_pid_) {  // without a child (in a worker), the read below has no time limit
         // also ends the wait for a worker that keeps on sending after the deadline
         if (seconds_since(deadline_.end_time) > kCompareGraceSeconds) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
@@ -221,7 +221,7 @@ class ChannelReader {
           if (uint64_t now = progress_ ? progress_() : 0; now != last_progress_)
             last_progress_ = now, restart_deadline();
           if (milliseconds_left() == 0) return ReadOutcome::TimedOut;
-          if (count_group_processes(child_) > kMostProcesses) return ReadOutcome::TooMany;
+          if (count_group_processes(child_pid_) > kMaxGroupProcesses) return ReadOutcome::TooMany;
           continue;
         }
       }
@@ -245,14 +245,14 @@ class ChannelReader {
   }
 
  private:
-  static constexpr size_t kMostProcesses = 32;
+  static constexpr size_t kMaxGroupProcesses = 32;
 
-  void restart_deadline() { deadline_ = deadline_within(timeout_); }
+  void restart_deadline() { deadline_ = deadline_within(timeout_seconds_); }
   int milliseconds_left() const { return int(std::min(std::ceil(1000 * deadline_.seconds_left()), 1e9)); }
 
   int fd_;
-  pid_t child_;
-  double timeout_;
+  pid_t child_pid_;
+  double timeout_seconds_;
   const std::function<uint64_t()>& progress_;
   uint64_t last_progress_ = 0;
   Deadline deadline_;
@@ -278,7 +278,7 @@ Diag signal_death_diag(const MessageHeader& h) {
   if (has_address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(h.address));
   return Diag{.message = "killed by " + signal_name(h.signal) + " (" + fault_explanation(h) + where +
                          nearest_range_text(h) + ")",
-              .kernel_fault = h.range_name[0] && h.range_side};
+              .is_kernel_fault = h.range_name[0] && h.range_side};
 }
 
 // The parent's ends of the channels to its workers. A new worker closes the copies of them that it inherits.
@@ -293,7 +293,7 @@ struct WorkerChannels {
     close(channel);
   }
 };
-WorkerChannels& channels() {
+WorkerChannels& worker_channels() {
   static WorkerChannels all;
   return all;
 }
@@ -302,24 +302,24 @@ WorkerChannels& channels() {
 
 namespace {
 
-constexpr size_t kMostLogged = 4096;
-std::mutex messages_to_parent;  // a log entry of another thread must not interrupt an answer
+constexpr size_t kMaxLogEntryBytes = 4096;
+std::mutex message_mutex;  // a log entry of another thread must not interrupt an answer
 
 bool write_message(int channel, MessageHeader header, std::string_view text) {
-  std::lock_guard lock(messages_to_parent);
+  std::lock_guard lock(message_mutex);
   header.bytes = text.size();
   return write_all(channel, &header, sizeof header) && write_all(channel, text.data(), text.size());
 }
 
 void write_worker_log(const MessageHeader& header, const std::string& text, pid_t worker) {
-  if (header.signal < 0 || size_t(header.signal) >= kNumLogTopics || text.size() > kMostLogged) return;
+  if (header.signal < 0 || size_t(header.signal) >= kNumLogTopics || text.size() > kMaxLogEntryBytes) return;
   const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
   write_log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
 }
 
 }  // namespace
 
-void Worker::watch_memory(std::span<const NamedMemory> memory) { watched = memory; }
+void Worker::watch_memory(std::span<const NamedMemory> memory) { watched_ranges = memory; }
 
 void Worker::send_answer(const Result<std::string>& result) const {
   std::string diag = result ? "" : serialize_diag(result.diag());
@@ -342,11 +342,11 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
   std::fflush(nullptr);  // else both processes could write the buffered output
-  std::unique_lock lock(channels().mutex);
+  std::unique_lock lock(worker_channels().mutex);
   pid_t child = fork();
-  if (child > 0) channels().add_channel(ends[0]);
+  if (child > 0) worker_channels().add_channel(ends[0]);
   if (child == 0)
-    for (int channel : std::exchange(channels().open_channels, {})) close(channel);
+    for (int channel : std::exchange(worker_channels().open_channels, {})) close(channel);
   lock.unlock();
   if (child < 0) {
     int error = errno;
@@ -360,7 +360,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     Worker worker(ends[1]);
     forward_log([channel = ends[1]](LogTopic topic, LogLevel level, std::string_view text) {
       const MessageHeader header{.kind = MessageKind::Log, .signal = int32_t(topic), .code = int32_t(level)};
-      write_message(channel, header, text.substr(0, kMostLogged));
+      write_message(channel, header, text.substr(0, kMaxLogEntryBytes));
     });
     auto done = catch_failures([&] { return body(worker).value_or_throw(); });
     if (!done) worker.send_answer(done.diag());
@@ -390,7 +390,7 @@ int WorkerProcess::kill_and_wait() {
   int status = 0;
   while (waitpid(child_pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  channels().close_channel(channel_);
+  worker_channels().close_channel(channel_);
   child_pid_ = 0;
   return status;
 }

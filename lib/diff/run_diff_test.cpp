@@ -45,7 +45,7 @@ CompileRun complete_run(const GoldenRecord& record, const GoldenHeader& header) 
     GraphInfo info{
         .name = record.id, .stage = std::string(row->name), .target = record.target, .settings = run.settings};
     run.texts.push_back(
-        {std::string(row->name), write_graph(Format::Json, c.current_graph(), info).value_or_throw(), true});
+        {std::string(row->name), write_graph(GraphFormat::Json, c.current_graph(), info).value_or_throw(), true});
   }
   return run;
 }

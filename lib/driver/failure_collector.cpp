@@ -49,14 +49,14 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
                                  const Settings& settings) {
   InputGraph copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
   copy.root = copy_into(*copy.graph, in.root);
-  auto job = session.job_for_input(in);
+  auto job = session.spec_for_input(in);
   if (!job) return job.diag();
   job->target = target;
   return Compilation::begin(std::move(copy), std::move(*job));
 }
 
 Result<Shard> Shard::parse(const std::string& text) {
-  constexpr uint64_t kMost = 65536;
+  constexpr uint64_t kMaxShards = 65536;
   Shard out;
   const char *at = text.data(), *end = at + text.size();
   auto number = std::from_chars(at, end, out.shard_number);
@@ -64,7 +64,7 @@ Result<Shard> Shard::parse(const std::string& text) {
     auto of = std::from_chars(number.ptr + 1, end, out.num_shards);
     const bool is_valid =
         of.ec == std::errc() && of.ptr == end && out.shard_number >= 1 && out.shard_number <= out.num_shards;
-    if (is_valid && out.num_shards <= kMost) return out;
+    if (is_valid && out.num_shards <= kMaxShards) return out;
   }
   return Diag{.message = "'" + text + "' is no shard", .expected = "K/N with K from 1 to N"};
 }

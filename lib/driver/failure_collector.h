@@ -47,7 +47,7 @@ struct Shard {
   // Parses "2/4", the second of four shards. Fails for a text of another form, or unless 1 <= K <= N <= 65536 in "K/N".
   static Result<Shard> parse(const std::string& text);
   // `n` is the number or hash of an item.
-  bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }
+  bool has_item(uint64_t n) const { return n % num_shards == shard_number - 1; }
 };
 
 }  // namespace tgc

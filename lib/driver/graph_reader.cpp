@@ -309,7 +309,7 @@ class ModelReader : public GraphReader {
       Settings settings = session_.merge_settings().value_or_throw();
       std::string device = parse_target(session_.default_target(), settings).value_or_throw().device;
       out.graph = std::make_unique<Graph>(settings);
-      tensor_state(*out.graph).device = device;
+      shared_tensor_state(*out.graph).device = device;
       std::map<std::string, Value> inputs;
       auto declared =
           std::move(model_.inputs(parse_variables(session_.overrides.size_texts).value_or_throw()).value_or_throw());

@@ -15,10 +15,10 @@ std::string recorded_device(const InputGraph& in) {
   return name == "CPU" ? "" : name;
 }
 
-std::string first_line(std::string_view message) {
-  constexpr size_t kMost = 200;
+std::string shortened_first_line(std::string_view message) {
+  constexpr size_t kMaxLineBytes = 200;
   const std::string_view line = message.substr(0, message.find('\n'));
-  return std::string(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "");
+  return std::string(line.substr(0, kMaxLineBytes)) + (line.size() > kMaxLineBytes ? "..." : "");
 }
 
 Status check_is_runnable(const InputGraph& in) {
@@ -28,7 +28,8 @@ Status check_is_runnable(const InputGraph& in) {
   std::string after = r.stages.empty() ? "" : " after the stage '" + r.stages.back().name + "'";
   if (!r.error_stage.empty()) after = " at the stage '" + r.error_stage + "'";
   if (r.error)
-    return Diag{.message = "tinygrad did not finish " + what + after + ": " + first_line(*r.error), .file = in.file};
+    return Diag{.message = "tinygrad did not finish " + what + after + ": " + shortened_first_line(*r.error),
+                .file = in.file};
   if (in.is_tensor_graph || r.linear || r.source) return Unit{};
   return Diag{.message = what + " has no compiled kernel: neither a linear list nor a source was recorded" + after,
               .file = in.file,

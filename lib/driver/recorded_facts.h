@@ -19,7 +19,7 @@ std::string recorded_device(const InputGraph& in);
 // ---- records that have nothing to run or compare
 
 // Returns the first line of `message`; if it is long, its beginning and "...".
-std::string first_line(std::string_view message);
+std::string shortened_first_line(std::string_view message);
 
 // Fails if the record of `in` has nothing to run or compare. Either tinygrad raised an error while it compiled, or the
 // record of a kernel has neither a linear list nor a source. Succeeds if `in` has no record.
@@ -52,10 +52,10 @@ inline std::string_view device_and_renderer(std::string_view target) {
   return target.substr(0, renderer);
 }
 
-class CommonTargets {
+class TargetMatcher {
  public:
   // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is "".
-  CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
+  TargetMatcher(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
       std::map<std::string_view, size_t> side_counts;
       for (const std::string& target : *side) side_counts[device_and_renderer(target)]++;

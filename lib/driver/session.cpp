@@ -47,7 +47,7 @@ std::string Session::default_target() const {
 }
 
 std::string Session::target_for_input(const InputGraph& in) const { return compiler()->target_for_input(in); }
-Result<CompilationSpec> Session::job_for_input(const InputGraph& in) const { return compiler()->job_for_input(in); }
+Result<CompilationSpec> Session::spec_for_input(const InputGraph& in) const { return compiler()->spec_for_input(in); }
 
 Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
 Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { return compiler()->pipeline(std::move(in)); }
@@ -111,9 +111,9 @@ std::vector<std::string> ignored_variables() {
 namespace {
 
 Status unknown_name_error(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
-  constexpr size_t kFew = 12;
+  constexpr size_t kMaxListedNames = 12;
   std::string near = nearest_names_text(name, names);
-  if (near.empty() && names.size() <= kFew)
+  if (near.empty() && names.size() <= kMaxListedNames)
     for (std::string_view one : names) near += (near.empty() ? "" : ", ") + std::string(one);
   return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
               .expected = (near.empty() ? "" : near + ", or ") +

@@ -75,7 +75,7 @@ struct Session {
   // See GraphCompiler::target_for_input().
   std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
-  Result<CompilationSpec> job_for_input(const InputGraph& in) const;
+  Result<CompilationSpec> spec_for_input(const InputGraph& in) const;
   // Returns the pipeline of `in`, a graph that a GraphSource returned: the live pipeline if the session has one; else
   // the native pipeline if tgc's own stages compile `in` (GraphCompiler::can_compile), or the recorded pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;

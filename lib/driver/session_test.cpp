@@ -60,14 +60,14 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
   CHECK(one.graph->settings().NOOPT == 1);
   CHECK(other.graph->settings().NOOPT == 0);
-  CHECK(plain.job_for_input(one)->target == "CUDA:PTX:sm_80");
-  CHECK(plain.job_for_input(other)->target == "CPU");
+  CHECK(plain.spec_for_input(one)->target == "CUDA:PTX:sm_80");
+  CHECK(plain.spec_for_input(other)->target == "CPU");
   Session asks{.overrides = {.target = "METAL", .settings_texts = {"NOOPT=0"}}};
   InputGraph over = first_of(asks, a.path());
   CHECK(over.graph->settings().NOOPT == 0);
-  CHECK(asks.job_for_input(over)->target == "METAL");
+  CHECK(asks.spec_for_input(over)->target == "METAL");
   Session wrong{.overrides = {.target = "METL"}};
-  CHECK(wrong.job_for_input(other).diag().message.find("METL") != std::string::npos);
+  CHECK(wrong.spec_for_input(other).diag().message.find("METL") != std::string::npos);
 }
 
 TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from a recorded stage") {

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-Diag picks_no_record(const InputName& name, InputKind kind) {
+Diag not_records_error(const InputName& name, InputKind kind) {
   return {.message = "'#" + name.id + "' picks a record, but this is " + std::string(name_of(kind)),
           .file = name.display_name(),
           .expected = "golden records"};
@@ -41,7 +41,7 @@ Result<GraphSource> GraphSource::open_any_input(const Session& session, const st
   auto is_model = is_model_file(file);
   if (!is_model) return is_model.diag();
   if (*is_model) {
-    if (!out.input_name_.id.empty()) return picks_no_record(out.input_name_, InputKind::Onnx);
+    if (!out.input_name_.id.empty()) return not_records_error(out.input_name_, InputKind::Onnx);
     auto model = OnnxModel::open(file, session.overrides.weights_file);
     if (!model) return model.diag();
     out.input_kind_ = InputKind::Onnx;
@@ -68,7 +68,7 @@ Result<GraphSource> GraphSource::open_any_input(const Session& session, const st
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
   out.graph_reader_ = make_text_reader(session, out.input_name_, kernel, out.input_kind_, std::move(text));
   if (out.input_name_.id.empty()) return out;
-  return picks_no_record(out.input_name_, out.input_kind_);
+  return not_records_error(out.input_name_, out.input_kind_);
 }
 
 Result<std::optional<InputGraph>> GraphSource::next_graph() {

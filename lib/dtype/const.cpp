@@ -12,14 +12,14 @@ namespace tgc {
 
 void Const::append_str(std::string& out) const {
   switch (kind_) {
-    case Kind::Bool: out += i_ ? "True" : "False"; break;
+    case Kind::Bool: out += int_value_ ? "True" : "False"; break;
     case Kind::Int: {
       char buffer[24];
-      out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, i_).ptr);
+      out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, int_value_).ptr);
       break;
     }
     case Kind::BigInt: out += as_int().str(); break;
-    case Kind::Float: append_py_repr(out, d_); break;
+    case Kind::Float: append_py_repr(out, float_value_); break;
     case Kind::Invalid: out += "Invalid"; break;
   }
 }
@@ -164,7 +164,7 @@ uint8_t float_to_fp8(double v, Scalar kind) {
   // saturate; the largest finite fp8 value; the bits of the smallest double that is a normal fp8 value.
   struct Fp8Layout {
     int bias, significand_bits;
-    uint64_t mantissa_mask, largest_zero_bits, overflow, max_norm, min_norm;
+    uint64_t mantissa_mask, largest_zero_bits, overflow_threshold_bits, max_normal, min_normal_bits;
   };
   static constexpr Fp8Layout kE4M3{7, 4, 0x7, 0x3F50000000000000, 0x407D000000000000, 0x7E, 0x3F90000000000000};
   static constexpr Fp8Layout kE5M2{15, 3, 0x3, 0x3EE0000000000000, 0x40EE000000000000 - 1, 0x7B, 0x3F10000000000000};
@@ -177,9 +177,9 @@ uint8_t float_to_fp8(double v, Scalar kind) {
     out = 0;
   } else if (magnitude > 0x7FF0000000000000) {
     out = e4m3 ? 0x7F : 0x7E | mantissa;
-  } else if (magnitude > f.overflow) {
-    out = f.max_norm;
-  } else if (magnitude >= f.min_norm) {
+  } else if (magnitude > f.overflow_threshold_bits) {
+    out = f.max_normal;
+  } else if (magnitude >= f.min_normal_bits) {
     out = uint64_t(exponent) << (f.significand_bits - 1) | mantissa;
     uint64_t rest = bits & ((half_ulp << 1) - 1);
     if (rest > half_ulp || (rest == half_ulp && (mantissa & 1))) out++;

@@ -12,13 +12,13 @@ class Const {
  public:
   enum class Kind : uint8_t { Bool, Int, BigInt, Float, Invalid };
 
-  constexpr Const() : kind_(Kind::Bool), i_(0) {}
-  constexpr Const(bool v) : kind_(Kind::Bool), i_(v) {}
-  constexpr Const(int v) : kind_(Kind::Int), i_(v) {}
-  constexpr Const(int64_t v) : kind_(Kind::Int), i_(v) {}
-  constexpr Const(double v) : kind_(Kind::Float), d_(v) {}
-  Const(tgc::Int v) : kind_(v.is_small() ? Kind::Int : Kind::BigInt), i_(v.small_value()) {
-    if (!v.is_small()) big_ = v.big_value();
+  constexpr Const() : kind_(Kind::Bool), int_value_(0) {}
+  constexpr Const(bool v) : kind_(Kind::Bool), int_value_(v) {}
+  constexpr Const(int v) : kind_(Kind::Int), int_value_(v) {}
+  constexpr Const(int64_t v) : kind_(Kind::Int), int_value_(v) {}
+  constexpr Const(double v) : kind_(Kind::Float), float_value_(v) {}
+  Const(tgc::Int v) : kind_(v.is_small() ? Kind::Int : Kind::BigInt), int_value_(v.small_value()) {
+    if (!v.is_small()) big_int_ = v.big_value();
   }
   static constexpr Const invalid() {
     Const c;
@@ -33,27 +33,30 @@ class Const {
   bool is_float() const { return kind_ == Kind::Float; }
   bool is_invalid() const { return kind_ == Kind::Invalid; }
 
-  tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // requires is_integral()
-  double as_float() const { return d_; }                                                     // requires is_float()
+  // requires is_integral()
+  tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_int_) : tgc::Int(int_value_); }
+  double as_float() const { return float_value_; }  // requires is_float()
   // Python's float(x), for all but Invalid. Throws Failure for an int that is too large for a double.
-  double to_double() const { return is_float() ? d_ : as_int().to_double(); }
+  double to_double() const { return is_float() ? float_value_ : as_int().to_double(); }
   // Python's int(x), for all but Invalid. Throws Failure for infinities and NaN.
-  tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
-  bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
+  tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(float_value_) : as_int(); }
+  bool truthy() const {
+    return is_float() ? float_value_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || int_value_ != 0;
+  }
 
   std::string str() const;  // Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
   // the value's 8 bytes; for Kind::BigInt, the address of its BigInt
-  uint64_t raw_bits() const { return uint64_t(i_); }
+  uint64_t raw_bits() const { return uint64_t(int_value_); }
 
  private:
   friend class Arg;
   Kind kind_;
   union {
-    int64_t i_;
-    double d_;
-    const tgc::BigInt* big_;
+    int64_t int_value_;
+    double float_value_;
+    const tgc::BigInt* big_int_;
   };
 };
 

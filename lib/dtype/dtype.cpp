@@ -18,7 +18,7 @@ namespace {
 // Interns dtypes except the scalars of 0.12.0. Several threads may use it at the same time.
 class DTypeTable {
  public:
-  static DTypeTable& get() {
+  static DTypeTable& instance() {
     static DTypeTable* table = new DTypeTable;  // never destroyed: static objects may refer to its entries
     return *table;
   }
@@ -96,7 +96,7 @@ DType make_image_dtype(Scalar storage, std::string_view name, std::span<const in
   d.shape = shape;
   d.size = size;
   d.pitch = pitch;
-  return DType(DTypeTable::get().intern(d));
+  return DType(DTypeTable::instance().intern(d));
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ std::atomic<const DTypeInfo*>& pointer_cache_slot(const DTypeInfo* of, int64_t s
   return pointer_cache[h >> 56];
 }
 const DTypeInfo* intern_and_cache(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
-  const DTypeInfo* made = DTypeTable::get().intern(d);
+  const DTypeInfo* made = DTypeTable::instance().intern(d);
   seen.store(made, std::memory_order_release);
   return made;
 }
@@ -148,7 +148,7 @@ DType DType::vec(int64_t n) const {
   d.bitsize = int32_t(std::min<int64_t>(info_->bitsize * n, INT32_MAX));
   d.fmt = 0;
   d.element = info_;
-  const DTypeInfo* made = DTypeTable::get().intern(d);
+  const DTypeInfo* made = DTypeTable::instance().intern(d);
   if (fast) fast->store(made, std::memory_order_release);
   return DType(made);
 }
@@ -226,7 +226,7 @@ std::optional<DType> parse(std::string_view name) {
 
 DType parse_any_release(std::string_view attribute) {
   if (auto known = parse(attribute)) return *known;
-  return DType(DTypeTable::get().intern_foreign(attribute));
+  return DType(DTypeTable::instance().intern_foreign(attribute));
 }
 
 std::span<const std::string_view> attribute_names() { return kAttributes; }

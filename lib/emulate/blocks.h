@@ -63,7 +63,7 @@ void run_warps_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pa
 
 // Runs the groups of a launch (a group is one block, or several blocks packed in one warp) on host threads, until one
 // fails. Returns the fault of the lowest numbered failing group; if no group fails, sets `executed` to the sum of
-// Runner::num_executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may
+// Runner::num_executed_ops(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may
 // throw KernelFault.
 template <class Runner, class Launch>
 std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) {
@@ -84,7 +84,7 @@ std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) 
       Runner runner(launch);
       // groups are taken in ascending order, so all groups before a failing group run
       while (!must_stop && (group = next_group++) < runner.num_groups()) runner.run(group);
-      total += runner.num_executed();
+      total += runner.num_executed_ops();
     } catch (KernelFault& f) { record_fault(group, std::move(f)); } catch (const std::bad_alloc&) {
       record_fault(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }

@@ -49,7 +49,7 @@ const ErrorText* EmulatedDriver::find_error(int code) const {
   return found == error_table_.end() ? nullptr : &*found;
 }
 
-const char* EmulatedDriver::name_of(int code) const {
+const char* EmulatedDriver::error_name(int code) const {
   const ErrorText* e = find_error(code);
   return e ? e->name : nullptr;
 }

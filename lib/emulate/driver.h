@@ -42,7 +42,7 @@ class EmulatedDriver {
   // Returns the text of an error code, with the details of the last error if the last error has this code. Returns null
   // for an unknown code.
   const char* text_of_error(int code);
-  const char* name_of(int code) const;
+  const char* error_name(int code) const;
   // Fails with kInvalidValue if [at, at + bytes) is not inside one allocation. The message names `function`.
   int check_range(const char* function, uint64_t at, size_t bytes);
   // Fails with kNotSupported on an x86-64 processor without AVX2 or FMA.
@@ -88,7 +88,7 @@ class ModuleTable {
     uint64_t max_dynamic_shared_bytes = 48 << 10;
   };
 
-  Module* add(std::unique_ptr<Module> module) {
+  Module* add_module(std::unique_ptr<Module> module) {
     std::lock_guard lock(mutex_);
     return modules_.insert(std::move(module)).first->get();
   }
@@ -97,7 +97,7 @@ class ModuleTable {
     std::erase_if(kernels_, [&](auto& k) { return k->module == module; });
     return std::erase_if(modules_, [&](auto& m) { return m.get() == module; }) ? kSuccess : kInvalidHandle;
   }
-  int find(Module* module, const char* name, Kernel*& kernel) {
+  int find_kernel(Module* module, const char* name, Kernel*& kernel) {
     std::lock_guard lock(mutex_);
     if (std::ranges::none_of(modules_, [&](auto& m) { return m.get() == module; })) return kInvalidHandle;
     const Code* code = module->kernel(name);

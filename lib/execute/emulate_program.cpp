@@ -28,7 +28,7 @@ struct TinygradDevice {
 // tinygrad's own device AMD calls the driver in Linux directly: there is no library to replace.
 constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
                                        {"AMD", "HIP", "HIP_PATH", "COMGR_PATH"}};
-constexpr const char* kExpected = "CUDA or HIP";
+constexpr const char* kExpectedDevices = "CUDA or HIP";
 
 std::string upper_case(std::string_view text) {
   std::string out(text);
@@ -51,17 +51,17 @@ const TinygradDevice* find_device(std::string_view text) {
 // Returns the path of a tinygrad cache (CACHEDB) for the emulator `library` alone; "" if tgc's compile cache is off.
 // The user's own tinygrad cache must neither receive the emulator's code and timings nor provide code that another
 // compiler made.
-std::string cache_file(const std::string& library) {
+std::string tinygrad_cache_path(const std::string& library) {
   const CompileCache& cache = CompileCache::shared_cache();
   if (!cache.is_enabled()) return "";
   std::error_code error;
   auto changed = fs::last_write_time(library, error).time_since_epoch().count();
   fs::path folder = cache.folder() / "emulate";
-  make_own_folder(folder.string()).value_or_throw();
+  make_private_folder(folder.string()).value_or_throw();
   return folder / (sha256_hex(make_cache_key({library, std::to_string(changed)})).substr(0, 16) + ".db");
 }
 
-void set_environment(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+void set_environment_variable(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
 void set_emulator_environment(const EmulateOptions& options) {
   const std::string own = environment_value("DEV"), named = options.device.empty() ? own : options.device;
@@ -69,8 +69,8 @@ void set_emulator_environment(const EmulateOptions& options) {
   if (!device)
     throw Failure(options.device.empty()
                   ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
-                         .expected = std::string(kExpected) + " (or --device)"}
-                  : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
+                         .expected = std::string(kExpectedDevices) + " (or --device)"}
+                  : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpectedDevices});
   const EmulatorInfo& emulator = *find_emulator(device->device);
   const std::string library = library_path_of(emulator).value_or_throw();
   if (size_t at = options.device.find(':'); at != std::string::npos) {
@@ -82,20 +82,20 @@ void set_emulator_environment(const EmulateOptions& options) {
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     const std::string target = std::string(device->device) + options.device.substr(at);
     parse_target(target, Settings()).value_or_throw();  // fails if the architecture is unknown
-    set_environment(emulator.library_variable, library);
+    set_environment_variable(emulator.library_variable, library);
     check_emulated_device(target).value_or_throw();
-    set_environment(emulator.arch_variable, options.device.substr(arch + 1));
+    set_environment_variable(emulator.arch_variable, options.device.substr(arch + 1));
   }
   // keep a DEV that names the same device, because it may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name)
-    set_environment("DEV", device->name);
-  set_environment(device->driver, library);
-  set_environment(device->compiler, library);
+    set_environment_variable("DEV", device->name);
+  set_environment_variable(device->driver, library);
+  set_environment_variable(device->compiler, library);
   if (options.checks_races)
-    set_environment(emulator.race_variable, "report");
+    set_environment_variable(emulator.race_variable, "report");
   if (!environment_value("CACHEDB").empty()) return;
-  std::string file = cache_file(library);
-  file.empty() ? set_environment("CCACHE", "0") : set_environment("CACHEDB", file);
+  std::string file = tinygrad_cache_path(library);
+  file.empty() ? set_environment_variable("CCACHE", "0") : set_environment_variable("CACHEDB", file);
 }
 
 }  // namespace

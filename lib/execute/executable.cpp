@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 // Returns the DEFINE_GLOBAL of an access; the empty UOp for local memory and registers.
-UOp global_of(UOp access) {
+UOp buffer_of_access(UOp access) {
   while (!access.is(Op::DEFINE_GLOBAL)) {
     if (access.num_src() == 0) return {};
     access = access.src(0);
@@ -23,7 +23,7 @@ UOp global_of(UOp access) {
   return access;
 }
 
-Int value_of(Sint size, const VariableValues& values) {
+Int evaluate_size(Sint size, const VariableValues& values) {
   if (size.is_int()) return size.as_int();
   return sym_infer(size.uop(), [&](std::string_view name) -> std::optional<Int> {
     auto it = values.find(std::string(name));
@@ -32,7 +32,7 @@ Int value_of(Sint size, const VariableValues& values) {
 }
 
 uint32_t launch_dimension(Sint size, const VariableValues& values) {
-  auto n = value_of(size, values).to_int64();
+  auto n = evaluate_size(size, values).to_int64();
   if (!n || *n < 0 || *n > INT64_C(0xFFFFFFFF)) throw Failure("the launch size " + size.str() + " does not fit");
   return uint32_t(*n);
 }
@@ -82,7 +82,7 @@ std::vector<BufferSpec> buffers_of_nodes(std::span<const UOp> nodes) {
     spec.num_elements = dtype.size() < 0 ? -1 : dtype.size() * per_item;
   }
   auto spec_of = [&](UOp access) -> BufferSpec* {
-    UOp buffer = global_of(access);
+    UOp buffer = buffer_of_access(access);
     return buffer ? &found[buffer.arg().small_int()] : nullptr;
   };
   for (UOp u : nodes) {
@@ -193,7 +193,7 @@ Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
   return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, ref_program_, numbers, names));
 }
 
-Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values) const {
+Result<std::vector<int64_t>> Executable::variable_arguments(const VariableValues& values) const {
   std::vector<int64_t> out;
   for (const VariableSpec& v : variable_specs_) {
     auto it = values.find(v.name);
@@ -224,7 +224,7 @@ Result<LaunchSize> Executable::launch_size(const VariableValues& values) const {
 std::optional<Executable::Cost> Executable::cost(const VariableValues& values) const {
   if (!program_info_) return std::nullopt;
   auto number = [&](Sint s) {
-    auto result = catch_failures([&] { return value_of(s, values).to_double(); });
+    auto result = catch_failures([&] { return evaluate_size(s, values).to_double(); });
     return result ? *result : 0.0;
   };
   const Estimates& e = program_info_->estimates;

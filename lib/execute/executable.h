@@ -76,7 +76,7 @@ class Executable {
   // without a value, or is not an unsigned 32-bit number.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
   // Returns the variables' values in the order of the parameters. Fails if a value is missing or out of range.
-  Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
+  Result<std::vector<int64_t>> variable_arguments(const VariableValues& values) const;
 
   struct Cost {
     double num_operations = 0;  // arithmetic operations of a launch, without index math

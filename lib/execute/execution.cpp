@@ -47,7 +47,7 @@ void unpack_result(std::string_view bytes, int repeats, ExecutionResult& e) {
   e.num_evaluations = in.read_number();
 }
 
-Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
+Arrays allocate_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++) {
     if (!buffers[i].is_written) continue;
@@ -67,7 +67,7 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
 }
 
 // Memory that a confined worker with a compiled kernel may allocate; the kernel needs only its stack.
-constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
+constexpr uint64_t kKernelMemoryBytes = uint64_t(1) << 30;
 
 std::vector<NamedMemory> named_memory_of(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   std::vector<NamedMemory> out;
@@ -82,7 +82,7 @@ void check_buffer_guards(Device& device, const std::vector<BufferSpec>& specs, s
     if (auto whole = host->check_guards(buffers[i]); !whole)
       throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
                                     bytes_text(buffers[i].bytes),
-                         .kernel_fault = true});
+                         .is_kernel_fault = true});
 }
 
 // Confines `worker`, if not null, unless the device has a driver. `memory` limits what REF may allocate, in bytes.
@@ -95,14 +95,14 @@ void run_on_device(Executable& executable, Device& device, const Arrays& inputs,
   auto kernel = std::move(executable.load(device).value_or_throw());
   LaunchArguments arguments = facts;
   arguments.buffers = buffers.list();
-  device.start_threads(facts.launch_size.global_size[0]);
+  device.prepare_launches(facts.launch_size.global_size[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
   if (ref) ref->set_time_limit_seconds(options.timeout_seconds);
   std::vector<NamedMemory> names = named_memory_of(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
     worker->watch_memory(names);
     worker->confine_process({.rights = WorkerRights::Compute,
-                     .memory_bytes = ref ? memory : kKernelMemory,
+                     .memory_bytes = ref ? memory : kKernelMemoryBytes,
                      .cpu_seconds = trial.limit_seconds * facts.launch_size.global_size[0]});
   }
   const Clock::time_point begin = Clock::now();
@@ -131,7 +131,8 @@ void run_on_device(Executable& executable, Device& device, const Arrays& inputs,
   }
 }
 
-constexpr int kCopies = 3;  // copies of each array: the input and the output in this process, and the device's buffer
+// copies of each array: the input and the output in this process, and the device's buffer
+constexpr int kCopiesPerArray = 3;
 
 Diag array_error(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
@@ -146,7 +147,7 @@ Array make_input_array(const BufferSpec& spec, const Array* given, const std::st
     if (spec.is_read) fill_random(out, draw->seed, spec.name(), draw->float_kind_of(spec.name()));
     return out;
   }
-  auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());
+  auto array = reinterpret_raw_bits(given->copy(), spec.dtype, spec.name());
   if (!array) throw Failure(array_error(spec, "is " + given->describe(), source));
   if (spec.num_elements >= 0 && array->size() != spec.num_elements)
     throw Failure(array_error(spec, "is " + given->describe(), source));
@@ -162,10 +163,10 @@ Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const A
     for (const BufferSpec& spec : buffers)
       bytes += double(std::max<int64_t>(spec.num_elements, 0)) * spec.dtype.itemsize();
     uint64_t free = available_memory_for(bytes);
-    if (bytes * kCopies > double(free))
+    if (bytes * kCopiesPerArray > double(free))
       throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) +
-                    ", each " + std::to_string(kCopies) + " times (here, on the device, on the way back), and " +
-                    bytes_text(free) + " are free");
+                    ", each " + std::to_string(kCopiesPerArray) +
+                    " times (here, on the device, on the way back), and " + bytes_text(free) + " are free");
     Arrays out;
     for (const BufferSpec& spec : buffers)
       out.push_back({spec.name(), make_input_array(spec, find_array(given, spec.name()), source, draw)});
@@ -176,19 +177,19 @@ Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const A
 std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options) {
   struct StartedRun {
-    ExecutionResult out;
+    ExecutionResult result;
     std::optional<DriverSandbox> sandbox;
     std::optional<WorkerProcess> worker;
   };
   auto begun = std::make_shared<StartedRun>();
   auto done = catch_failures([&] {
-    auto values = std::move(kernel.arguments(variables).value_or_throw());
+    auto values = std::move(kernel.variable_arguments(variables).value_or_throw());
     LaunchArguments arguments{
         .buffers = {}, .variables = values, .launch_size = kernel.launch_size(variables).value_or_throw()};
-    ExecutionResult& out = begun->out;
-    out.outputs = empty_outputs(kernel.buffers(), inputs, options.should_run_in_process);
+    ExecutionResult& result = begun->result;
+    result.outputs = allocate_outputs(kernel.buffers(), inputs, options.should_run_in_process);
     if (options.should_run_in_process) {
-      run_on_device(kernel, device, inputs, arguments, options, nullptr, 0, out);
+      run_on_device(kernel, device, inputs, arguments, options, nullptr, 0, result);
       return Unit{};
     }
     if (device.has_driver()) begun->sandbox.emplace();
@@ -196,8 +197,8 @@ std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Dev
     auto worker = begin_contained_worker([&](Worker& self) {
       return catch_failures([&] {
         if (begun->sandbox) begun->sandbox->confine_process(self, memory);
-        run_on_device(kernel, device, inputs, arguments, options, &self, memory, out);
-        return pack_result(out);
+        run_on_device(kernel, device, inputs, arguments, options, &self, memory, result);
+        return pack_result(result);
       });
     });
     begun->worker.emplace(std::move(worker.value_or_throw()));
@@ -208,10 +209,10 @@ std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Dev
     return catch_failures([&] {
       if (begun->worker) {
         auto answer = begun->worker->receive_answer(options.timeout_seconds);
-        unpack_result(answer.value_or_throw(), options.num_repeats, begun->out);
+        unpack_result(answer.value_or_throw(), options.num_repeats, begun->result);
         begun->worker.reset();
       }
-      return std::move(begun->out);
+      return std::move(begun->result);
     });
   };
 }

@@ -38,7 +38,7 @@ struct DeviceParts {
 };
 
 // Probes a device once for the whole process.
-RuntimeInfo probe_once(const std::string& device) {
+RuntimeInfo probe_device_once(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;
   std::lock_guard lock(mutex);
@@ -56,7 +56,7 @@ Result<std::string> complete_target(const std::string& device, const Device& mad
   if (to_upper_case(wanted.device) == "CPU") {
     own = DeviceParts(made.target());
   } else {
-    RuntimeInfo found = probe_once(device);
+    RuntimeInfo found = probe_device_once(device);
     if (!found.is_available) {
       const bool can_emulate = has_emulator(wanted.device) && !is_emulated(wanted.device);
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail_text,
@@ -112,7 +112,7 @@ Placement make_ref_placement() { return std::move(choose_placement("REF", "", Se
 
 bool can_run_here(const std::string& target) {
   std::string device = to_upper_case(device_part(target));
-  return device == "CPU" || (make_device(target) && probe_once(device).is_available);
+  return device == "CPU" || (make_device(target) && probe_device_once(device).is_available);
 }
 
 namespace {

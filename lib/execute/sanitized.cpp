@@ -75,7 +75,7 @@ std::string text_for_clang(const KernelSource& source, bool is_c) {
   return out;
 }
 
-struct RunOutcome {
+struct SanitizedOutcome {
   int exit_code = 0;
   std::string out, err;
 };
@@ -91,15 +91,15 @@ void copy_as_executable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, const std::string& main, bool is_c,
-                           const std::string& input, double seconds) {
+SanitizedOutcome compile_and_run(const DriverSandbox& sandbox, const std::string& text, const std::string& main,
+                                 bool is_c, const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
   if (clang.empty()) clang = find_program("clang", {kClangFolder});
   if (clang.empty()) throw Failure(Diag{.message = "--sanitize compiles by clang, which is not here",
                                         .expected = "the packages clang-19 and libclang-rt-19-dev"});
-  const TemporaryFolder& folder = room.folder();
-  std::string kernel = folder.file("kernel.src"), rest = folder.file("main.c"), program = folder.file("program");
-  write_file(kernel, text).value_or_throw(), write_file(rest, main).value_or_throw();
+  const TemporaryFolder& folder = sandbox.folder();
+  std::string kernel = folder.file("kernel.src"), main_file = folder.file("main.c"), program = folder.file("program");
+  write_file(kernel, text).value_or_throw(), write_file(main_file, main).value_or_throw();
   auto call = [&](std::vector<std::string> command) {
     auto done = run_process(command);
     if (!done) throw Failure(done.diag());
@@ -110,7 +110,8 @@ RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, c
                                     "-march=native"};
   compiler.insert(compiler.end(), {"-x", is_c ? "c" : "ir", kernel, "-o", folder.file("kernel.o")});
   call(compiler);
-  call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
+  call({clang, "-w", "-O1", "-fsanitize=address", main_file, folder.file("kernel.o"), "-lm", "-o",
+        folder.file("linked")});
   copy_as_executable(folder.file("linked"), program);
   rlimit data;  // the sanitizer's shadow memory exceeds the soft limit
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
@@ -136,7 +137,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
   if (report == err.npos)
     return {.message = "the program under AddressSanitizer failed", .context = err.substr(0, 2000)};
   Diag out{.message = "AddressSanitizer: " + text_between(err, "AddressSanitizer: ", " ", report),
-           .kernel_fault = true};
+           .is_kernel_fault = true};
   for (std::string_view access : {"READ of size ", "WRITE of size "})
     if (std::string size = text_between(err, access, " ", report); !size.empty())
       out.message += ", " + std::string(access) + size;
@@ -176,7 +177,7 @@ Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const A
     bool is_c = source.target.starts_with("CPU:CLANG");
     if (!is_c && !source.target.starts_with("CPU:LLVM"))
       throw Failure(Diag{.message = "--sanitize is for kernels on the CPU", .expected = "--device=CPU or CPU:CLANG"});
-    auto values = std::move(kernel.arguments(variables).value_or_throw());
+    auto values = std::move(kernel.variable_arguments(variables).value_or_throw());
     auto size = kernel.launch_size(variables).value_or_throw();
     ByteWriter input;
     input.write_number(inputs.size()).write_number(values.size()).write_number(size.global_size[0]);
@@ -186,12 +187,12 @@ Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const A
     std::string bytes = input.take_bytes(), text = text_for_clang(source, is_c);
     std::string main = harness_source(source.function_name, inputs.size() + values.size() + 1);
 
-    DriverSandbox room;
+    DriverSandbox sandbox;
     auto answer = run_in_sandbox(
         [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {
-            room.confine_process(worker, 0);
-            RunOutcome ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
+            sandbox.confine_process(worker, 0);
+            SanitizedOutcome ran = compile_and_run(sandbox, text, main, is_c, bytes, options.timeout_seconds);
             return ByteWriter()
                 .write_number(uint64_t(ran.exit_code))
                 .write_text(ran.out)

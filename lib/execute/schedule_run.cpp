@@ -23,7 +23,7 @@ namespace {
 // ---- unfused schedules (disable_fusion). If every kernel of a fused schedule is right, but its results differ from
 // those of the unfused kernels, then the schedule itself is wrong.
 
-bool is_operation(UOp u) {
+bool is_value_operation(UOp u) {
   bool computes = u.in(ops::ALU | OpSet{Op::REDUCE_AXIS, Op::CAST});
   return computes && u.dtype().is_value() && !u.dtype().is(Scalar::Index);
 }
@@ -51,7 +51,7 @@ UOp unfuse_operations(UOp sink, int64_t most_elements) {
     for (UOp s : u.src()) src.push_back(made.at(s)), reads |= on_buffers.contains(s);
     if (reads) on_buffers.insert(u);
     UOp same = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
-    int64_t n = reads && is_operation(u) ? num_elements_of(u) : -1;
+    int64_t n = reads && is_value_operation(u) ? num_elements_of(u) : -1;
     made[u] = n > 0 && n <= most_elements ? u.graph().node(Op::CONTIGUOUS, u.dtype(), same) : same;
   }
   return made.at(sink);
@@ -67,7 +67,7 @@ Arrays copy_arrays_from_device(Device& device, const std::vector<BufferSpec>& sp
   Arrays out;
   for (size_t i = 0; i < specs.size(); i++) {
     Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
-    device.copy_out(a.data(), buffers[i].buffer_part(0, a.nbytes())).value_or_throw();
+    device.copy_out(a.data(), buffers[i].subbuffer(0, a.nbytes())).value_or_throw();
     out.push_back({specs[i].name(), std::move(a)});
   }
   return out;
@@ -186,23 +186,24 @@ class ScheduleRunner::Run {
     if (!item.ast.is(Op::SINK)) return 0;  // a view runs no kernel
     VariableValues values = bound_variables_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
-    if (options_.before_kernel && runner_.lowered_kernel(item.ast).compile_error) observe_unprepared(item, values);
+    if (options_.before_kernel && runner_.lowered_kernel(item.ast).compile_error)
+      report_uncompiled_kernel(item, values);
     PreparedKernel& p = runner_.prepare_kernel(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
       buffers.push_back(memory_.at(buffer_of(item, spec)));
-    auto variables = p.executable->arguments(values).value_or_throw();
+    auto variables = p.executable->variable_arguments(values).value_or_throw();
     LaunchArguments arguments{
         .buffers = buffers, .variables = variables, .launch_size = p.executable->launch_size(values).value_or_throw()};
     if (timed) return p.kernel->time_launch(arguments).value_or_throw();
     if (!options_.on_kernel && !options_.before_kernel) return launch(p, item, arguments), 0;
     const DeadlineScope trial(options_.trial_seconds);
-    KernelStep step{p.executable->name(),
-                    num_launched_++,
-                    item.ast,
-                    values,
-                    copy_arrays_from_device(device_, p.executable->buffers(), buffers),
-                    {}};
+    ScheduledKernelRun step{p.executable->name(),
+                            num_launched_++,
+                            item.ast,
+                            values,
+                            copy_arrays_from_device(device_, p.executable->buffers(), buffers),
+                            {}};
     if (options_.before_kernel) options_.before_kernel(step);
     launch(p, item, arguments);
     if (!options_.on_kernel) return 0;
@@ -213,7 +214,7 @@ class ScheduleRunner::Run {
   }
 
  private:
-  void observe_unprepared(const ScheduleItem& item, const VariableValues& values) {
+  void report_uncompiled_kernel(const ScheduleItem& item, const VariableValues& values) {
     std::vector<UOp> nodes = toposort(item.ast);
     std::vector<BufferSpec> specs = buffers_of_nodes(nodes);
     std::vector<DeviceBuffer> buffers;
@@ -309,7 +310,7 @@ ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> 
   out.run_seconds = seconds_since(begin);
   check_all_guards(device).value_or_throw();
   for (size_t i = 0; i < wanted.size(); i++)
-    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).buffer_part(0, values[i].nbytes()))
+    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).subbuffer(0, values[i].nbytes()))
         .value_or_throw();
   out.values = std::move(values);
   for (int n = 0; n < options.timed_runs; n++) {
@@ -331,7 +332,7 @@ namespace {
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
 // Initial values with fewer bytes are copied, unless they are mapped from a file.
-constexpr uint64_t kCopiedBelow = 1 << 20;
+constexpr uint64_t kMinBytesInPlace = 1 << 20;
 
 // Releases the whole pages of mapped data to the operating system.
 void drop_pages(const uint8_t* data, uint64_t bytes) {
@@ -358,7 +359,7 @@ ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& sche
     else if (b.is_input) throw Failure("a buffer has no values");
     else if (planned.shared_index)
       device_buffers_[i] =
-          shared[*planned.shared_index].buffer_part(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
+          shared[*planned.shared_index].subbuffer(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
     else if (!planned.reused_buffer) device_buffers_[i] = allocate(uint64_t(b.nbytes()));
   }
   for (size_t i = 0; i < device_buffers_.size(); i++)
@@ -366,7 +367,7 @@ ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& sche
       device_buffers_[i] = device_buffers_[*same];
   for (size_t i = 0; i < device_buffers_.size(); i++)
     if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of)
-      device_buffers_[i] = device_buffers_[*b.view_of].buffer_part(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
+      device_buffers_[i] = device_buffers_[*b.view_of].subbuffer(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
 }
 
 ScheduleMemory::~ScheduleMemory() {
@@ -375,19 +376,19 @@ ScheduleMemory::~ScheduleMemory() {
 
 DeviceBuffer ScheduleMemory::allocate(uint64_t bytes) {
   owned_buffers_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
-  return owned_buffers_.back().buffer_part(0, bytes);
+  return owned_buffers_.back().subbuffer(0, bytes);
 }
 
 DeviceBuffer ScheduleMemory::store_data(const HostData& data) {
   auto address = reinterpret_cast<uintptr_t>(data.data);
-  bool worth_it = data.is_mapped || data.bytes >= kCopiedBelow;
+  bool worth_it = data.is_mapped || data.bytes >= kMinBytesInPlace;
   if (worth_it && can_take_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
   constexpr uint64_t kPiece = 16 << 20;  // dropping mapped pages after each piece limits memory use
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.is_mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
-    device_.copy_in(out.buffer_part(at, size), data.data + at).value_or_throw();
+    device_.copy_in(out.subbuffer(at, size), data.data + at).value_or_throw();
     if (data.is_mapped) drop_pages(data.data + at, size);
   }
   return out;

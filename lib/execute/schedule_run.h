@@ -57,7 +57,7 @@ struct OutputRequest {
 };
 
 // A run of a kernel, with its arrays data0, data1, ... before and after.
-struct KernelStep {
+struct ScheduledKernelRun {
   std::string name;
   size_t kernel_number = 0;  // index among the schedule's kernels, without copies and views
   UOp ast;
@@ -79,8 +79,8 @@ struct ScheduleOptions {
   double compile_seconds = 0;    // limit for lowering and compiling each kernel; 0: the compiler's default
   int timed_runs = 0;            // number of further runs of the schedule, in which each kernel is timed
   // Called before and after each kernel of the first run of the schedule; before_kernel also for a kernel that cannot
-  // be lowered or compiled: then KernelStep::name is empty. May throw Failure.
-  std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
+  // be lowered or compiled: then ScheduledKernelRun::name is empty. May throw Failure.
+  std::function<void(const ScheduledKernelRun&)> before_kernel = {}, on_kernel = {};
 };
 
 struct ScheduleResult {

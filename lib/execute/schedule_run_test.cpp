@@ -146,7 +146,7 @@ TEST_CASE("ScheduleRunner: on_kernel receives every kernel with its arrays befor
   SumOfSquares graph;
   ScheduleRunner runner(place);
   std::vector<float> sums;
-  auto result = graph.run(runner, {.on_kernel = [&](const KernelStep& step) {
+  auto result = graph.run(runner, {.on_kernel = [&](const ScheduledKernelRun& step) {
     CHECK(step.kernel_number == sums.size());
     CHECK(find_array(step.before, "data1")->as<float>()[3] == (step.kernel_number ? 9 : 3));
     sums.push_back(find_array(step.after, "data0")->as<float>()[0]);

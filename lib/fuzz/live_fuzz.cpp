@@ -119,7 +119,7 @@ class LiveCampaign {
       return finish_with_finding(std::move(out), std::move(*finding), symptom, *made);
     });
   }
-  static bool is_rounded(const Comparison& c) { return c.num_rounded > 0; }
+  static bool is_rounded(const Comparison& c) { return c.num_explained_by_rounding > 0; }
 
   RunOutcome finish_with_finding(RunOutcome out, FuzzFinding finding, const std::string& symptom,
                                  const InputGraph& made) const {

@@ -62,7 +62,7 @@ Ran run(InputKind kind, const std::string& text, const Target& target, int resum
       return out.refused = true, out.list = status.diag().message, out;
     out.problem += well_formed(c.current_graph(), Spec::Full, row.name);
     if (!with_texts) continue;
-    auto json = write_graph(Format::Json, c.current_graph(), {});
+    auto json = write_graph(GraphFormat::Json, c.current_graph(), {});
     if (!json) return out.problem = json.diag().text(), out;
     out.stages.push_back(*json);
   }

@@ -122,7 +122,7 @@ UOp export_division(Exporter& ex, UOp u) {
 bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
 
 // True if `u` is the condition that a / b rounded to 0 is larger than the exact a / b.
-bool is_rounded_up(UOp u, UOp a, UOp b) {
+bool is_rounding_condition(UOp u, UOp a, UOp b) {
   auto is_negative = [](UOp less, UOp x) {
     return less.is(Op::CMPLT) && less.src(0) == x && is_number(less.src(1), 0);
   };
@@ -134,7 +134,7 @@ bool is_rounded_up(UOp u, UOp a, UOp b) {
 
 // Recognizes the sums by which the import replaces FLOORDIV and FLOORMOD: IDIV(a, b) + WHERE(rounded up, -1, 0), MOD(a,
 // b) + WHERE(rounded up, b, 0) and, for an index, IDIV(a + n * b, b) - n. Returns the empty UOp for other sums.
-UOp floor_division_of(Exporter& ex, UOp u) {
+UOp match_floor_division(Exporter& ex, UOp u) {
   const UOp rounded = u.src(0), correction = u.src(1);
   if (!rounded.in({Op::IDIV, Op::MOD})) return {};
   UOp a = rounded.src(0);
@@ -142,7 +142,7 @@ UOp floor_division_of(Exporter& ex, UOp u) {
   const bool divides = rounded.is(Op::IDIV);
   if (correction.is(Op::WHERE)) {
     const bool is_its_own = divides ? is_number(correction.src(1), -1) : correction.src(1) == b;
-    if (!is_its_own || !is_number(correction.src(2), 0) || !is_rounded_up(correction.src(0), a, b)) return {};
+    if (!is_its_own || !is_number(correction.src(2), 0) || !is_rounding_condition(correction.src(0), a, b)) return {};
   } else {
     const bool is_sum = divides && u.dtype() == dtypes::index && a.is(Op::ADD) && a.src(1).is(Op::CONST);
     if (!is_sum || !correction.is(Op::CONST) || !b.is(Op::CONST) || !py_less_equal(0, a.vmin())) return {};
@@ -153,7 +153,7 @@ UOp floor_division_of(Exporter& ex, UOp u) {
 }
 
 UOp export_sum(Exporter& ex, UOp u) {
-  const UOp division = floor_division_of(ex, u);
+  const UOp division = match_floor_division(ex, u);
   return division ? division : export_same(ex, u);
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("export_ast: a division that was imported as one with a correction rou
 TEST_CASE("export_ast: a loop is WEAK and an access has one index since 0.14") {
   Kernel kernel(kKernel);
   const ExportedGraph out = export_ast(kernel.root, Release::v0_14).value_or_throw();
-  const std::string text = write_graph(Format::Pyrender, out.root).value_or_throw();
+  const std::string text = write_graph(GraphFormat::Pyrender, out.root).value_or_throw();
   for (UOp u : toposort(out.root))
     if (u.is(Op::CAST)) CHECK(u.arg() == Arg(u.dtype()));
   for (const char* part : {"AxisType.WEAK", "AxisType.REDUCE", "ParamArg(0, dtypes.int, device='CPU')", "Ops.CMOD",
@@ -84,7 +84,7 @@ c1 = UOp.const(dtypes.bfloat16, 1.4426950408889634)
 ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1).sink()
 )");
   auto text = [&](Release release) {
-    return write_graph(Format::Pyrender, export_ast(kernel.root, release).value_or_throw().root).value_or_throw();
+    return write_graph(GraphFormat::Pyrender, export_ast(kernel.root, release).value_or_throw().root).value_or_throw();
   };
   CHECK(text(Release::v0_14).find("1.4453125") != std::string::npos);
   CHECK(text(Release::v0_13).find("1.4426950408889634") != std::string::npos);

@@ -114,8 +114,8 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
     const Int least = int_vmin(a);
     // an index cannot overflow, so add a multiple of b to `a` that makes the sum non-negative
     const Int by = int_vmin(b), times = -floor_div(least, by);
-    UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
-    return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
+    UOp result = a.alu(Op::ADD, number(times * by)).alu(op, b);
+    return remainder ? result : result.alu(Op::ADD, number(-times));
   }
   if (int shift = log2_exact(b); shift > 0 && !(dtype == dtypes::index))  // SHR and AND round down
     return remainder ? a.alu(Op::AND, number(b.arg().as_int() - Int(int64_t(1))))
@@ -127,7 +127,7 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   return a.alu(Op::IDIV, b).alu(Op::ADD, rounded_up.where(number(Int(int64_t(-1))), zero));
 }
 
-UOp node_of(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
+UOp alu_node(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
   switch (u.op()) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
     case Op::FLOORMOD: return floor_division(im, x[0], x[1], true);
@@ -142,7 +142,7 @@ UOp node_of(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
 }
 
 // Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
-UOp valid_choice(const ValueElement& cond, const ValueElement& yes, const ValueElement& no) {
+UOp where_valid_condition(const ValueElement& cond, const ValueElement& yes, const ValueElement& no) {
   if (!yes.valid && !no.valid) return cond.valid;
   // keep `valid` beside a condition that is constantly false, because the other side of a rewrite may have `valid`
   auto both = [](UOp c, UOp valid) {
@@ -173,13 +173,13 @@ Value import_elementwise(Importer& im, UOp u, ElementType type) {
     for (auto& operand : operands) x.push_back(operand[k].node), valid = logical_and(valid, operand[k].valid);
     if (u.is(Op::WHERE)) {
       const ValueElement &cond = operands[0][k], &yes = operands[1][k], &no = operands[2][k];
-      valid = valid_choice(cond, yes, no);
+      valid = where_valid_condition(cond, yes, no);
       if (is_false(no.valid) || is_false(yes.valid)) {
         out.elements.push_back({is_false(no.valid) ? yes.node : no.node, valid});
         continue;
       }
     }
-    out.elements.push_back({node_of(im, u, out.dtype, x), valid});
+    out.elements.push_back({alu_node(im, u, out.dtype, x), valid});
   }
   return out;
 }

@@ -140,22 +140,23 @@ ValueElement select_element(Importer& im, UOp index, int64_t k, const ValueEleme
 class ElementChooser {
  public:
   ElementChooser(Importer& im, const Value& from, const CheckedList<ValueElement>& at, int64_t rest)
-      : importer_(im), from_(from), at_(at), rest_(rest) {}
+      : importer_(im), source_(from), indices_(at), rest_position_(rest) {}
 
   ValueElement at(size_t axis = 0, int64_t position = 0) {
-    constexpr int kMost = 256;
-    if (axis == at_.size()) return from_.elements[size_t(position + rest_)];
-    const ValueElement& index = at_[axis];
+    constexpr int kMaxComparisons = 256;
+    if (axis == indices_.size()) return source_.elements[size_t(position + rest_position_)];
+    const ValueElement& index = indices_[axis];
     int64_t stride = 1;
-    for (size_t k = axis + 1; k < from_.shape.size(); k++) stride = checked_mul(stride, from_.shape[k]);
-    const int64_t size = from_.shape[axis];
+    for (size_t k = axis + 1; k < source_.shape.size(); k++) stride = checked_mul(stride, source_.shape[k]);
+    const int64_t size = source_.shape[axis];
     ValueElement out;
     if (py_equal(index.node.vmin(), index.node.vmax())) {
       const int64_t place = int_vmin(index.node).int64_or_throw("an index");
       if (place < 0 || place >= size) throw Refusal{"its index into a vector is too large"};
       out = at(axis + 1, position + place * stride);
     } else {
-      if ((comparisons_ += size) > kMost || size < 1) throw Refusal{"its index into a vector is not constant"};
+      if ((comparisons_ += size) > kMaxComparisons || size < 1)
+        throw Refusal{"its index into a vector is not constant"};
       out = at(axis + 1, position + (size - 1) * stride);
       for (int64_t k = size - 1; k-- > 0;)
         out = select_element(importer_, index.node, k, at(axis + 1, position + k * stride), out);
@@ -166,9 +167,9 @@ class ElementChooser {
 
  private:
   Importer& importer_;
-  const Value& from_;
-  const CheckedList<ValueElement>& at_;
-  const int64_t rest_;
+  const Value& source_;
+  const CheckedList<ValueElement>& indices_;
+  const int64_t rest_position_;
   int64_t comparisons_ = 0;
 };
 
@@ -369,7 +370,7 @@ namespace {
 // Returns true if `source` only orders `u`, a LOAD or STORE of 0.11: it is a range or a node without a value. Outside
 // of a linear list, returns false for the ranges of a STORE, which the imported STORE keeps, and throws Refusal for a
 // node without a value, because the order would be lost.
-bool is_order(Importer& im, UOp u, UOp source) {
+bool is_ordering_source(Importer& im, UOp u, UOp source) {
   if (u.graph().release() != Release::v0_11 || !(source.dtype() == dtypes::void_ || source.is(Op::RANGE))) return false;
   if (!im.is_list && source.dtype() == dtypes::void_) throw Refusal{"it is ordered by its sources"};
   return im.is_list || u.is(Op::LOAD);
@@ -383,9 +384,9 @@ Value make_load(Importer& im, UOp u) {
             .shape = from.view ? from.view->shape() : from.shape,
             .dtype = dtype};
   CheckedList<ValueElement> otherwise, gates;
-  const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
+  const bool has_otherwise = u.num_src() > 1 && !is_ordering_source(im, u, u.src(1));
   if (has_otherwise) otherwise = broadcast_to(im.number_value(u.src(1), dtype), out.shape);
-  if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
+  if (has_otherwise && u.num_src() > 2 && !is_ordering_source(im, u, u.src(2)))
     gates = broadcast_to(im.number_value(u.src(2), dtypes::bool_), out.shape);
   for (size_t i = 0; i < out.elements.size(); i++) {
     ValueElement& e = out.elements[i];
@@ -429,7 +430,7 @@ Value make_store(Importer& im, UOp u) {
   if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.number_value(u.src(2)), shape);
   else
     for (UOp s : sources_from(u, 2))
-      if (!is_order(im, u, s)) ranges.push_back(im.scalar(s));
+      if (!is_ordering_source(im, u, s)) ranges.push_back(im.scalar(s));
   for (size_t i = 0; i < places.size(); i++) {
     ValueElement& e = places[i];
     if (!e.buffer) throw Refusal{"its target is no place in memory"};

@@ -63,11 +63,11 @@ TensorLowering::CallArgument TensorLowering::call_argument(UOp u, int64_t device
       return {view, whole.buffer};
     }
     default:
-      if (is_memory(u) || (u.is(Op::AFTER) && is_memory(base(u)))) {
+      if (is_memory(u) || (u.is(Op::AFTER) && is_memory(view_base(u)))) {
         const size_t memory = version_of_target(u);
         const int64_t parts = program_.memories[memory].num_devices;
         if (parts > 1 && parts != devices) throw Refusal{"its buffers are on different devices"};
-        return {part_of_memory(memory, device, parts), base(u)};
+        return {part_of_memory(memory, device, parts), view_base(u)};
       }
       break;
   }
@@ -156,7 +156,7 @@ TensorLowering::StoredArrays TensorLowering::run_call(UOp call, UOp only, size_t
 }
 
 void TensorLowering::apply_call(UOp u, UOp buffer, size_t& version) {
-  const bool is_argument = std::ranges::any_of(sources_from(u, 1), [&](UOp a) { return base(a) == buffer; });
+  const bool is_argument = std::ranges::any_of(sources_from(u, 1), [&](UOp a) { return view_base(a) == buffer; });
   if (!is_argument) return;
   auto stored = run_call(u, buffer, version);
   if (auto it = stored.find(buffer); it != stored.end()) version = it->second;

@@ -13,7 +13,7 @@ constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
 
-size_t least_sources(Op op) {
+size_t min_num_sources(Op op) {
   constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
                          OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
   return op == Op::STORE || op == Op::ASSIGN ? 2 : kOne.contains(op) || ops::Movement.contains(op) ? 1 : 0;
@@ -29,12 +29,14 @@ Sizes integers(Arg arg) {
   return out;
 }
 
-int64_t count_of_devices(Arg device) {
+int64_t num_devices_of_arg(Arg device) {
   return device.is_tuple() ? std::max<int64_t>(1, int64_t(device.items().size())) : 1;
 }
 
 // Returns the sources of `u`; for a call, only the arguments.
-std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0); }
+std::span<const UOp> data_sources(UOp u) {
+  return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0);
+}
 }  // namespace
 
 bool is_memory(UOp u) {
@@ -264,11 +266,11 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
 
 int64_t TensorFacts::count_devices(UOp u) const {
   int64_t most = 1;
-  for (UOp s : sources(u)) most = std::max(most, num_devices(s));
+  for (UOp s : data_sources(u)) most = std::max(most, num_devices(s));
   switch (u.op()) {
     case Op::PARAM: case Op::BUFFER:
-      if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
-      return count_of_devices(field_of_record(u.arg(), "device"));
+      if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return num_devices_of_arg(u.src(1).arg());
+      return num_devices_of_arg(field_of_record(u.arg(), "device"));
     case Op::RANGE:
       if (is_device_axis(u)) return std::max<int64_t>(integer_value(u.src(0)).value_or(1), 1);
       return most;
@@ -291,10 +293,10 @@ void TensorFacts::check_size(const NodeFacts& facts) const {
 
 void TensorFacts::add_node(UOp u) {
   if (facts_.contains(u)) return;
-  if (u.num_src() < least_sources(u.op())) throw Refusal{"it has " + count_text(u.num_src(), "source")};
+  if (u.num_src() < min_num_sources(u.op())) throw Refusal{"it has " + count_text(u.num_src(), "source")};
   NodeFacts f;
   f.reads_memory = is_memory(u);
-  for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {
+  for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : data_sources(u)) {
     f.reads_memory |= facts_of_node(s).reads_memory;
     for (UOp r : facts_of_node(s).loops)
       if (!std::ranges::count(f.loops, r)) f.loops.push_back(r);

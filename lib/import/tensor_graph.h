@@ -32,7 +32,7 @@ struct TensorOutput {
   size_t memory_index = 0;  // index into TensorProgram::memories
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM with this content; empty if the output is a value
-  // index of the source of the sink with this value; set only with TensorImportOptions::outputs_values
+  // index of the source of the sink with this value; set only with TensorImportOptions::should_output_values
   std::optional<size_t> source_index = {};
 };
 
@@ -53,7 +53,7 @@ struct TensorVariables {
 struct TensorImportOptions {
   UOpSpan arguments = {};  // by slot: values of the PARAMs; for a call, used only if as many as its arguments
   int invalid_value = 0;  // replaces Invalid elements of values
-  bool outputs_values = false;  // make each source's value an output, besides the buffers it stores to
+  bool should_output_values = false;  // make each source's value an output, besides the buffers it stores to
 };
 // Imports the tensor graph under `sink`: a SINK, a call of such a graph, or a LINEAR list of calls of kernels. If a
 // source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets `why`

@@ -58,7 +58,7 @@ class Inliner {
     if (++nesting_depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
     for (UOp u : nodes_in_order(root)) {
-      if (++steps_ > kMostInlined) throw Refusal{"its calls have too many nodes"};
+      if (++num_inlined_nodes_ > kMaxInlinedNodes) throw Refusal{"its calls have too many nodes"};
       throw_if_late();
       is_list_ = root.is(Op::LINEAR);
       made[u] = inline_node(u, arguments, made);
@@ -100,9 +100,9 @@ class Inliner {
     return g.node(Op::SHRINK, view.dtype(), {buffer, number(first), number(checked_add(first, size))});
   }
 
-  static constexpr int64_t kMostInlined = 1 << 22;
+  static constexpr int64_t kMaxInlinedNodes = 1 << 22;
   int nesting_depth_ = 0;
-  int64_t steps_ = 0;  // of all bodies so far; a body counts once for each of its calls
+  int64_t num_inlined_nodes_ = 0;  // of all bodies so far; a body counts once for each of its calls
   bool is_list_ = false;  // true if the innermost body that is being inlined is a LINEAR
 };
 
@@ -140,7 +140,7 @@ size_t TensorLowering::array_as_dtype(size_t memory, DType dtype) {
 
 size_t TensorLowering::version_of_target(UOp target) {
   while (!is_memory(target)) {
-    const bool is_view = buffer_views_.contains(target) || (target.is(Op::BITCAST) && is_memory(base(target)));
+    const bool is_view = buffer_views_.contains(target) || (target.is(Op::BITCAST) && is_memory(view_base(target)));
     if (auto it = buffer_memories_.find(target); it != buffer_memories_.end()) return it->second;
     if (auto it = value_arrays_.find(target); it != value_arrays_.end() && !is_view) return it->second;
     if (!target.num_src()) throw Refusal{"it stores to no buffer"};
@@ -151,9 +151,9 @@ size_t TensorLowering::version_of_target(UOp target) {
 
 AffineExpr TensorLowering::make_loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
-  constexpr int64_t kFirst = 1000000;  // assumed to be larger than the number of any recorded RANGE
+  constexpr int64_t kFirstLoopNumber = 1000000;  // assumed to be larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
-                          graph_.tuple({kFirst + current_kernel_.num_loops++, AxisType::LOOP}));
+                          graph_.tuple({kFirstLoopNumber + current_kernel_.num_loops++, AxisType::LOOP}));
   loops.push_back(range);
   return affine_math_.index(range, 0, std::max<int64_t>(size - 1, 1));
 }
@@ -244,7 +244,7 @@ void TensorLowering::lower_node(UOp u) {
   value_depths_[u] = deepest + 1;
   if (u.in({Op::AFTER, Op::ASSIGN}) && u.num_src() > 1) {
     if (u.is(Op::AFTER)) note_other_stores(u);
-    UOp buffer = base(u.src(0));
+    UOp buffer = view_base(u.src(0));
     if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
     if (!is_memory(buffer)) array_of_value(buffer);  // the target is a value, such as a copy: give it an array
     size_t version = version_of_target(u.src(0));
@@ -316,7 +316,7 @@ TensorProgram TensorLowering::lower_program(UOp root, const TensorImportOptions&
   if (root.is(Op::LINEAR)) run_calls(root);
   else
     for (size_t i = 0; i < root.num_src(); i++) {
-      if (what.outputs_values) add_value(root.src(i), i);
+      if (what.should_output_values) add_value(root.src(i), i);
       else add_output(root.src(i));
     }
   for (UOp u : nodes) {
@@ -324,9 +324,9 @@ TensorProgram TensorLowering::lower_program(UOp root, const TensorImportOptions&
     if (other == other_stores_.end()) continue;
     for (UOp buffer : other->second) add_stores_of_after(u, buffer);
   }
-  if (what.outputs_values)
+  if (what.should_output_values)
     for (UOp u : nodes)
-      if (buffer_memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
+      if (buffer_memories_.contains(u) && !is_memory(u) && is_memory(view_base(u))) add_stored_output(u);
   // a buffer that is read without an op of kPerDevice above it has the same content on each device
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
@@ -354,7 +354,7 @@ void TensorLowering::check_program() const {
 // If an earlier source of the sink stores to the same buffer, the output of both sources is the content after all of
 // their stores.
 void TensorLowering::add_stored_output(UOp after) {
-  const UOp buffer = base(after);
+  const UOp buffer = view_base(after);
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
   size_t version = buffer_memories_.at(after);
   if (last != program_.outputs.end() &&

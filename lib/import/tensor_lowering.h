@@ -196,7 +196,7 @@ class TensorLowering {
   AxisIndices place_before_reshape(const AxisIndices& place, const Sizes& to, const Sizes& from);
   AffineExpr affine_value(UOp u, const ElementPoint& p, int64_t size);
   AffineExpr flat_index(UOp u, const ElementPoint& p);
-  UOp base(UOp target) const;  // the buffer, or else the value, of which `target` is a view
+  UOp view_base(UOp target) const;  // the buffer, or else the value, of which `target` is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   AffineExpr index_in_stage(UOp stage, const ElementPoint& p);

@@ -72,7 +72,7 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
   if (before.is_const() || facts_.integer_value(before)) return before == after;
   UOp indexed = after.is(Op::INDEX) ? after.src(0) : UOp();
   if (before.in(kLeaves)) {
-    if (!indexed || !(base(indexed) == base(before))) return unpaired();
+    if (!indexed || !(view_base(indexed) == view_base(before))) return unpaired();
     if (!(indexed == before)) {
       share_input(before, indexed);
       pair_stores(before, indexed);
@@ -171,7 +171,7 @@ bool TensorLowering::share_input(UOp before, UOp after) {
 // Pairs the places of the targets of two stores, `before` and `after`, if these places can be compared.
 void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   note_stage_of_target(after);
-  if (!is_memory(base(before)) || !(base(before) == base(after))) return;
+  if (!is_memory(view_base(before)) || !(view_base(before) == view_base(after))) return;
   try {
     UOp valid;
     index_in_buffer(before, p, valid), index_in_buffer(after, {}, valid);
@@ -246,7 +246,7 @@ TensorPairsProgram TensorLowering::lower_pairs(UOp before, UOp after, const std:
     }
   // pair_stores() compares separately what an AFTER stores
   for (UOp u : nodes_in_order(before))
-    if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
+    if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(view_base(u))) share_input(u, u);
   current_kernel_ = {};
   pair_stores(before, after);
   TensorPairsProgram out;

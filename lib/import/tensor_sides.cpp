@@ -78,7 +78,7 @@ TensorSidesProgram TensorLowering::lower_sides(UOp before, UOp after) {
     auto ordered = [&](UOp u) {
       UOp store = u;
       while (store.is(Op::END)) store = store.src(0);
-      UOp buffer = base(store.src(0));
+      UOp buffer = view_base(store.src(0));
       return is_memory(buffer) ? graph_.node(Op::AFTER, buffer.dtype(), {buffer, u}) : UOp();
     };
     UOp first = ordered(before), second = ordered(after);
@@ -106,7 +106,7 @@ TensorSidesProgram TensorLowering::lower_sides(UOp before, UOp after) {
       if (is_memory(u)) memories[side].insert(u.id());
   for (UOp u : nodes)
     if (u.is(Op::AFTER))
-      if (UOp buffer = base(u); is_memory(buffer)) memories[0].insert(buffer.id());
+      if (UOp buffer = view_base(u); is_memory(buffer)) memories[0].insert(buffer.id());
   if (!std::ranges::includes(memories[0], memories[1])) throw Refusal{"it reads another buffer"};
   TensorSidesProgram out;
   out.have_same_shapes = facts_.shape(before) == facts_.shape(after);

@@ -31,7 +31,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
   current_node = effect;
   if (effect.is(Op::CALL)) return apply_effect_once(effect, version, [&] { apply_call(effect, buffer, version); });
   if (effect.is(Op::STORE)) {
-    if (!(base(effect.src(0)) == buffer)) return;
+    if (!(view_base(effect.src(0)) == buffer)) return;
     if (UOp before = state_below_target(effect.src(0))) apply_version(before, buffer, version);
     return apply_effect_once(effect, version, [&] { apply_store(effect, version, loops); });
   }
@@ -40,7 +40,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
       for (UOp r : sources_from(effect, 1)) loops.push_back(r);
       return apply_effect(effect.src(0), buffer, version, loops);
     case Op::AFTER: case Op::ASSIGN:
-      if (base(effect) == buffer) return apply_version(effect, buffer, version);
+      if (view_base(effect) == buffer) return apply_version(effect, buffer, version);
       if (auto other = other_stores_.find(effect); other != other_stores_.end() && other->second.contains(buffer)) {
         if (UOp before = state_below_target(effect.src(0))) apply_effect(before, buffer, version, {});
         for (UOp s : sources_from(effect, 1)) apply_effect(s, buffer, version, {});
@@ -55,7 +55,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
 }
 
 UOp TensorLowering::state_below_target(UOp target) const {
-  auto is_same_memory = [&](UOp x) { return x.in(kViewOps) || (!is_memory(x) && is_memory(base(x))); };
+  auto is_same_memory = [&](UOp x) { return x.in(kViewOps) || (!is_memory(x) && is_memory(view_base(x))); };
   while (!target.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(target) && target.num_src()) target = target.src(0);
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
 }
@@ -70,13 +70,13 @@ void TensorLowering::note_other_stores(UOp after) {
   while (!effects.empty()) {
     UOp effect = effects.back();
     effects.pop_back();
-    if (effect.is(Op::STORE)) out.insert(base(effect.src(0)));
+    if (effect.is(Op::STORE)) out.insert(view_base(effect.src(0)));
     else if (effect.in({Op::GROUP, Op::SINK, Op::TUPLE})) std::ranges::copy(effect.src(), std::back_inserter(effects));
-    else if (effect.in({Op::AFTER, Op::ASSIGN})) add(effect), out.insert(base(effect));
+    else if (effect.in({Op::AFTER, Op::ASSIGN})) add(effect), out.insert(view_base(effect));
     else if ((effect.in(kViewOps) || effect.is(Op::END)) && effect.num_src()) effects.push_back(effect.src(0));
   }
   if (UOp before = state_below_target(after.src(0))) add(before);
-  out.erase(base(after));
+  out.erase(view_base(after));
   std::erase_if(out, [](UOp buffer) { return !is_memory(buffer); });
   if (!out.empty()) other_stores_[after] = std::move(out);
 }
@@ -89,8 +89,9 @@ bool TensorLowering::repeats_elements(UOp view) const {
 
 // If a store fills a buffer with Invalid, reads of it may give any number (schedule/rangeify.py:after_all_invalid).
 void TensorLowering::note_invalid_state(UOp after) {
-  UOp store = after.src(1), buffer = base(after);
-  if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
+  UOp store = after.src(1), buffer = view_base(after);
+  if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(view_base(store.src(0)) == buffer))
+    return;
   const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
   if (is_all_invalid(store.src(1)) && is_whole && !repeats_elements(store.src(0))) invalid_states_.insert(after);
 }

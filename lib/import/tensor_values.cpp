@@ -144,11 +144,11 @@ UOp TensorLowering::value_of_operands(UOp u, const ElementPoint& p) {
 // arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions and for short sums. `p` is the
 // point of the source.
 UOp TensorLowering::sum_of_equal_numbers(UOp u, const ElementPoint& p, const std::vector<int64_t>& axes) {
-  constexpr int64_t kFewest = 64;
+  constexpr int64_t kMinSummands = 64;
   const Sizes& from = facts_.shape(u.src(0));
   int64_t n = 1;
   for (int64_t axis : axes) n *= from[size_t(axis)];
-  if (u.num_src() != 1 || axes.size() != 1 || n < kFewest || facts_.reduced_op(u) != Op::ADD) return {};
+  if (u.num_src() != 1 || axes.size() != 1 || n < kMinSummands || facts_.reduced_op(u) != Op::ADD) return {};
   ElementPoint q = p;
   std::vector<UOp> loops;
   q.place[size_t(axes[0])] = make_loop(n, loops);
@@ -329,11 +329,11 @@ void TensorLowering::note_view(UOp u) {
   current_kernel_ = {};
 }
 
-UOp TensorLowering::base(UOp target) const {
+UOp TensorLowering::view_base(UOp target) const {
   constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
   UOp expanded;
   while ((target.in(kBelow | kSame | OpSet{Op::BITCAST}) || buffer_views_.contains(target)) && target.num_src()) {
-    if (target.is(Op::BITCAST) && !is_memory(base(target.src(0)))) break;
+    if (target.is(Op::BITCAST) && !is_memory(view_base(target.src(0)))) break;
     if (target.is(Op::EXPAND) && !expanded) expanded = target;
     target = target.src(0);
   }
@@ -344,7 +344,7 @@ UOp TensorLowering::base(UOp target) const {
 // (schedule/rangeify.py:remove_bufferize). Other reads of the STAGE have the content before the store.
 void TensorLowering::note_stage_of_target(UOp target) {
   while (target.in(kMoving | OpSet{Op::INDEX, Op::NOOP}) && target.num_src()) target = target.src(0);
-  if (target.in(kStages) && is_memory(base(target.src(0)))) buffer_views_.insert(target);
+  if (target.in(kStages) && is_memory(view_base(target.src(0)))) buffer_views_.insert(target);
 }
 
 // Returns the index into the buffer below `stage` for the point `p` of the STAGE. Indices of `p` replace the ranges.
@@ -372,7 +372,7 @@ AffineExpr TensorLowering::index_in_stage(UOp stage, const ElementPoint& p) {
 
 // Counts the index in elements of the dtype of `target`. Adds the condition that the element exists to `valid`.
 AffineExpr TensorLowering::index_in_buffer(UOp target, const ElementPoint& p, UOp& valid) {
-  if (target.is(Op::BITCAST) && is_memory(base(target))) {
+  if (target.is(Op::BITCAST) && is_memory(view_base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
     ElementPoint q = p;
     if (from == to || p.place.empty()) return index_in_buffer(target.src(0), q, valid);
@@ -387,7 +387,7 @@ AffineExpr TensorLowering::index_in_buffer(UOp target, const ElementPoint& p, UO
     return affine_math_.quotient(first, to / from);
   }
   if (buffer_views_.contains(target) && target.in(kStages)) return index_in_stage(target, p);
-  if (buffer_views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
+  if (buffer_views_.contains(target) || (target.in(kSame) && is_memory(view_base(target))))
     return index_in_buffer(target.src(0), p, valid);
   if (is_memory(target) || value_arrays_.contains(target)) return flat_index(target, p);
   if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return index_in_buffer(target.src(0), p, valid);

@@ -31,7 +31,7 @@ Arg copy_arg(Graph& to, Arg arg) {
   if (!known) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   for (std::string_view field : fields_of(*known))
     items.push_back(copy_arg(to, field_of_record(arg, field, items.size())));
-  if (!is_fitting_record(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  if (!is_valid_record(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   return to.record(*known, items);
 }
 

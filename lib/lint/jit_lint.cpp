@@ -69,9 +69,9 @@ Status JitLinter::add_line(std::string_view line, std::string_view file, uint32_
                              k.value("writes", std::vector<int64_t>())});
     for (const Json& r : of("rebinds"))
       now.rebinds.push_back({text_of_member(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
-    if (now.phase == "capture" && !j.contains("moved")) is_without_late_tensors_ = true;
+    if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
     if (now.phase == "capture" && !j.contains("kernels") && !now.pending_locations.empty()) {
-      is_without_kernels_ = true;  // a capture whose inputs are on several devices may have no kernels in the recording
+      lacks_kernels_ = true;  // a capture whose inputs are on several devices may have no kernels in the recording
       now.pending_locations.clear();
     }
     for (const Json& name : of("unread")) now.unread_arguments.push_back(name.get<std::string>());
@@ -145,7 +145,7 @@ void JitLinter::add_error(const JitState& jit, const JitCall& now) {
     }
   add_finding(jit, "refused", now.shown_location(),
               "call " + std::to_string(now.call_number) + " raises " + shorten_error(now.error) +
-                  (remedy ? ": " + std::string(remedy->meaning) : std::string()) + different,
+                  (remedy ? ": " + std::string(remedy->explanation) : std::string()) + different,
               remedy ? std::string(remedy->fix_text) : "see the message");
 }
 

@@ -28,14 +28,14 @@ struct JitFinding {
 
 struct JitFindingKind {
   std::string_view kind, help_text;
-  bool is_usual_finding = false;
+  bool is_usual_note = false;
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
 // The explanation and correction of TinyJit errors whose message contains `message_part`.
 struct JitRemedy {
-  std::string_view message_part, meaning, fix_text;
+  std::string_view message_part, explanation, fix_text;
   bool is_for_any_error = false;      // false: applies only to a JitError or an AssertionError
 };
 const JitRemedy* find_jit_remedy(std::string_view error);  // returns null if the error is unknown
@@ -51,8 +51,8 @@ class JitLinter {
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
   // Returns false if the recording lacks facts that some kinds of findings need.
-  bool is_decided() const { return !is_without_late_tensors_ && !is_without_kernels_; }
-  // Returns the findings, the notes and a summary. Unless `all_notes` is set, omits notes with is_usual_finding.
+  bool has_all_facts() const { return !lacks_late_tensors_ && !lacks_kernels_; }
+  // Returns the findings, the notes and a summary. Unless `all_notes` is set, omits notes with is_usual_note.
   std::string text(bool all_notes = false) const;
   std::string json() const;
   CiReport ci_report() const;  // returns a failed case for each finding, or one passed case
@@ -66,7 +66,7 @@ class JitLinter {
   void check_late_tensor(const LateTensor& late);
   void add_lost_store(const std::string& place, size_t count);
   void check_replay(JitState& jit, const JitCall& now);
-  void check_feedback(const JitState& jit, const JitCall& now, const std::string& name);
+  void check_overwritten_input(const JitState& jit, const JitCall& now, const std::string& name);
   void check_bound_shape(const JitState& jit, const JitCall& now, const std::string& name);
   void check_rebinds(const JitState& jit, const JitCall& now);
   void check_outputs(JitState& jit, const JitCall& now);
@@ -85,8 +85,8 @@ class JitLinter {
   std::map<int64_t, std::string> assigned_buffers_;
   std::set<std::string> reported_keys_;
   bool has_input_copies_ = false;        // the recorded tinygrad's replays copy inputs that their kernels overwrite
-  bool is_without_late_tensors_ = false;  // a capture has no "moved" list, because an older exporter made the recording
-  bool is_without_kernels_ = false;      // a capture with uncomputed assignments has no recorded kernels
+  bool lacks_late_tensors_ = false;  // a capture has no "moved" list, because an older exporter made the recording
+  bool lacks_kernels_ = false;      // a capture with uncomputed assignments has no recorded kernels
   size_t num_calls_ = 0;
 };
 

@@ -6,10 +6,12 @@ namespace {
 
 bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
-int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
+int64_t buffer_number_of(const std::string& value) {
+  return std::strtoll(value.c_str() + value.find(' '), nullptr, 10);
+}
 
 // Returns a bound variable, recorded as the repr of a BIND, as "size = 3"; "" for any other text.
-std::string bound_variable(const std::string& dimension) {
+std::string bound_variable_text(const std::string& dimension) {
   auto text_after = [&](std::string_view word, size_t at) {
     if (at == dimension.npos) return std::string();
     const size_t begin = at + word.size();
@@ -73,12 +75,13 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
                   "'" + name + "' is " + value + " here, and stays " + before->second + ", as captured",
                   "pass it as a tensor, or as a Variable", name);
     if (found && is_tensor(before->second)) {
-      found->buffer = number_of(before->second);
+      found->buffer = buffer_number_of(before->second);
       found->kernel = then.kernel_of_buffer(*found->buffer, &JitCall::Kernel::reads);
     }
   }
   for (auto& [name, value] : now.outer_values)
-    if (auto at = value.starts_with("buffer ") ? assigned_buffers_.find(number_of(value)) : assigned_buffers_.end();
+    if (auto at =
+            value.starts_with("buffer ") ? assigned_buffers_.find(buffer_number_of(value)) : assigned_buffers_.end();
         at != assigned_buffers_.end())
       add_note(jit, "implicit-input", where,
                "'" + name + "' is not passed, and is assigned to at " + at->second +
@@ -122,7 +125,7 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
                                             "here: a graph that was made in the first replay omits that buffer",
                                             "pass a copy in the first replay: x.clone().realize()", name))
         aliased->buffer = fact.value("buffer", int64_t(-1));
-    check_feedback(jit, now, name);
+    check_overwritten_input(jit, now, name);
     check_bound_shape(jit, now, name);
   }
 }
@@ -130,7 +133,7 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
 // Reports an argument `name` whose buffer is an output of the captured kernels, if a replay writes this output before
 // the last kernel that reads the argument. Does nothing for tinygrad 0.13 and later, whose replays copy such an
 // argument.
-void JitLinter::check_feedback(const JitState& jit, const JitCall& now, const std::string& name) {
+void JitLinter::check_overwritten_input(const JitState& jit, const JitCall& now, const std::string& name) {
   const std::vector<JitCall::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
                 captured = jit.capturing_call->args.at(name).value("buffer", int64_t(-1));
@@ -153,9 +156,9 @@ void JitLinter::check_bound_shape(const JitState& jit, const JitCall& now, const
   const Json is = now.args.at(name).value("shape", none), was = jit.capturing_call->args.at(name).value("shape", none);
   for (size_t i = 0; i < std::min(is.size(), was.size()); i++) {
     if (!was[i].is_string() || is[i] == was[i]) continue;
-    const std::string before = was[i].get<std::string>(), bound = bound_variable(before);
+    const std::string before = was[i].get<std::string>(), bound = bound_variable_text(before);
     if (bound.empty() || !std::ranges::count(now.output_sizes, before)) continue;
-    const std::string here = is[i].is_string() ? bound_variable(is[i].get<std::string>()) : is[i].dump();
+    const std::string here = is[i].is_string() ? bound_variable_text(is[i].get<std::string>()) : is[i].dump();
     add_finding(jit, "bound-shape", now.shown_location(),
                 "the result has the shape of the capture, with " + bound + "; '" + name + "' has " + here + " here",
                 "return a tensor of constant shape, and slice it outside of the function", name);

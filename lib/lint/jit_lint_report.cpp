@@ -58,9 +58,9 @@ constexpr JitRemedy kRemedies[] = {
      "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
 };
 
-bool is_usual_finding(const JitFinding& note) {
+bool is_usual_note(const JitFinding& note) {
   return std::ranges::any_of(jit_note_kinds(),
-                             [&](const JitFindingKind& k) { return k.is_usual_finding && k.kind == note.kind; });
+                             [&](const JitFindingKind& k) { return k.is_usual_note && k.kind == note.kind; });
 }
 
 }  // namespace
@@ -86,17 +86,17 @@ std::string JitLinter::text(bool all_notes) const {
   for (const JitFinding& f : findings_) add(f, "", "fix: ");
   size_t usual = 0;
   for (const JitFinding& n : notes_) {
-    if (all_notes || !is_usual_finding(n)) add(n, "note: ", "keep: ");
+    if (all_notes || !is_usual_note(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
-  const std::string_view lacks = is_without_late_tensors_
+  const std::string_view lacks = lacks_late_tensors_
                                      ? "tensors that a capture makes and the program computes later"
                                      : "assignments in a capture whose inputs are on several devices";
-  if (!is_decided() && !findings_.empty())
+  if (!has_all_facts() && !findings_.empty())
     out.append("not checked: ").append(lacks).append("; to check them, record again\n");
   const size_t shown = notes_.size() - usual;
   out += count_text(num_calls_, "call") + " of " + count_text(jits_by_number_.size(), "TinyJit") + ", ";
-  if (is_decided() || !findings_.empty()) out += count_text(findings_.size(), "finding");
+  if (has_all_facts() || !findings_.empty()) out += count_text(findings_.size(), "finding");
   else
     out.append("not decided: an older exporter made the recording, without what decides ").append(lacks)
         .append("; record again");
@@ -107,7 +107,7 @@ std::string JitLinter::text(bool all_notes) const {
 
 std::string JitLinter::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("calls", num_calls_).member("jits", jits_by_number_.size()).member("decided", is_decided());
+    json.member("calls", num_calls_).member("jits", jits_by_number_.size()).member("decided", has_all_facts());
     auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
       json.key(key).array([&] {
         for (const JitFinding& f : findings)

@@ -66,7 +66,7 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   // all calls have the same argument, so the tensor has the value of the last call
   CHECK(lint_of({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[]", "[3]")}).findings().empty());
   CHECK(lint_of({call(1, "capture", "")}).text().find("not decided") != std::string::npos);
-  CHECK_FALSE(lint_of({call(1, "capture", "")}).is_decided());
+  CHECK_FALSE(lint_of({call(1, "capture", "")}).has_all_facts());
   CHECK(lint_of({call(1, "capture", arg(3))}).text().starts_with("1 call of "));
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("JitLint: side effects of the function are reported") {
 TEST_CASE("JitLint: an assignment is not called lost if the kernels of the capture were not recorded") {
   JitLinter lint = lint_of({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"moved":[])")});
   CHECK(lint.findings().empty());
-  CHECK_FALSE(lint.is_decided());
+  CHECK_FALSE(lint.has_all_facts());
   CHECK(lint.text().find("not decided: ") != std::string::npos);
 }
 

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Number of checks whether the process has exited, and the pause between them.
-constexpr int kTries = 200;
+constexpr int kMaxExitChecks = 200;
 constexpr useconds_t kPauseMicroseconds = 10000;
 
 bool is_ready(int fd, short events, int milliseconds) {
@@ -52,7 +52,7 @@ class SigpipeBlocker {
 
 struct AnswerProcess::WaitLimits {
   double seconds;
-  const std::function<bool()>& stop;
+  const std::function<bool()>& should_stop;
   Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
   // Waits until `fd` is ready. Fails if the time limit passes or the stop callback returns true.
@@ -61,7 +61,7 @@ struct AnswerProcess::WaitLimits {
     for (;;) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kPoll)))) return Unit{};
-      if (stop && stop()) return Diag{"cancelled"};
+      if (should_stop && should_stop()) return Diag{"cancelled"};
       if (left > 0) continue;
       return Diag{.message = formatted("the command did not answer within %g s", seconds), .expected = "--timeout=S"};
     }
@@ -86,7 +86,7 @@ AnswerProcess::~AnswerProcess() {
     if (*end >= 0) close(std::exchange(*end, -1));
   for (int i = 0; process_id_ >= 0; i++) {
     if (waitpid(process_id_, nullptr, WNOHANG) != 0) process_id_ = -1;
-    else if (i < kTries) usleep(kPauseMicroseconds);
+    else if (i < kMaxExitChecks) usleep(kPauseMicroseconds);
     else kill();
   }
   close_pipes();
@@ -106,7 +106,7 @@ void AnswerProcess::kill() {
   process_id_ = -1;
 }
 
-void AnswerProcess::restart_process() { kill(), close_pipes(); }
+void AnswerProcess::stop_process() { kill(), close_pipes(); }
 
 std::string AnswerProcess::unsolicited_output() {
   constexpr size_t kShown = 80;
@@ -117,10 +117,11 @@ std::string AnswerProcess::unsolicited_output() {
   return unread_output_.empty() ? "" : "'" + line + "'";
 }
 
-std::string AnswerProcess::child_end_text() {
+std::string AnswerProcess::exit_text() {
   int status = 0;
   pid_t ended = 0;
-  for (int i = 0; i < kTries && (ended = waitpid(process_id_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
+  for (int i = 0; i < kMaxExitChecks && (ended = waitpid(process_id_, &status, WNOHANG)) == 0; i++)
+    usleep(kPauseMicroseconds);
   if (ended == 0) return "the command closed its input or output";
   process_id_ = -1;
   if (ended < 0) return "the command ended";
@@ -138,7 +139,7 @@ Status AnswerProcess::write_line(const std::string& question, const WaitLimits& 
     } else if (errno == EAGAIN) {
       if (auto status = limits.wait_for(input_pipe_, POLLOUT); !status) return status;
     } else if (errno != EINTR) {
-      return Diag{child_end_text()};
+      return Diag{exit_text()};
     }
   }
   return Unit{};
@@ -155,7 +156,7 @@ Result<std::string> AnswerProcess::ask_question(const std::string& question) {
     });
   else {
     log_info(LogTopic::Live, [&] { return line.diag().message + "; the next question restarts it"; });
-    restart_process();
+    stop_process();
   }
   return line;
 }
@@ -177,7 +178,7 @@ Result<std::string> AnswerProcess::ask_running_process(const std::string& questi
     char block[65536];
     ssize_t n = read(output_pipe_, block, sizeof block);
     if (n > 0) unread_output_.append(block, size_t(n));
-    else if (n == 0 || errno != EINTR) return Diag{child_end_text()};
+    else if (n == 0 || errno != EINTR) return Diag{exit_text()};
   }
 }
 

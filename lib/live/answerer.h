@@ -24,7 +24,7 @@ class AnswerProcess {
   // question. Every failure kills the process.
   Result<std::string> ask_question(const std::string& question);
   // Kills the process; the next question starts a new one. For callers that find an answer invalid.
-  void restart_process();
+  void stop_process();
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
  private:
@@ -33,7 +33,7 @@ class AnswerProcess {
   Result<std::string> ask_running_process(const std::string& question);
   Status write_line(const std::string& question, const WaitLimits& limits);
   std::string unsolicited_output();
-  std::string child_end_text();
+  std::string exit_text();
   void kill();
   void close_pipes();
 

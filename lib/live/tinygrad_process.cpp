@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr double kSeconds = 60;
+constexpr double kAnswerSeconds = 60;
 
 // Returns the arguments for a Python: the exporter's file, which an installation has in ../share/tgc and a source tree
 // in scripts, or else the module tgc.export.
@@ -151,7 +151,7 @@ std::string ProgramQuestion::json() const {
 }
 
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
-    : answer_process_(tinygrad_command_of(tinygrad), kSeconds, std::move(stop)) {}
+    : answer_process_(tinygrad_command_of(tinygrad), kAnswerSeconds, std::move(stop)) {}
 
 // Asks, and returns the answer. This thread must have locked mutex_. Throws Failure.
 std::string TinygradProcess::ask_or_throw(const std::string& question) {
@@ -172,7 +172,7 @@ Result<GoldenRecord> TinygradProcess::ask_process(const CompileQuestion& questio
     std::lock_guard guard(mutex_);
     const std::string said = ask_or_throw(text);
     auto record = catch_failures([&] { return parse_record(said, question); });
-    if (!record) answer_process_.restart_process();
+    if (!record) answer_process_.stop_process();
     return std::move(record.value_or_throw());
   });
 }

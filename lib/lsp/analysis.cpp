@@ -38,15 +38,15 @@ class SectionAnalyzer {
 
   void run() {
     GraphReadReport report{.producer = producer_};
-    auto read = read_graph_with_nodes(*out_.graph, out_.kind, out_.text, {}, report, out_.nodes);
-    places_ = std::move(report.places);
+    auto read = read_graph_with_nodes(*out_.graph, out_.kind, out_.text, {}, report, out_.node_positions);
+    node_places_ = std::move(report.places);
     out_.repro = report.repro;
     if (!read) return add_error(read.diag());
     out_.info = std::move(read->info);
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
     out_.is_tensor_graph =
-        is_tensor_ || (section_.record == GraphSection::kNoRecord && looks_like_tensor_graph(read->root));
+        is_tensor_ || (section_.record_index == GraphSection::kNoRecord && looks_like_tensor_graph(read->root));
     // Notes say which facts the text omits. All listings omit the same facts.
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add_problem(first_statement_range(), false, note);
@@ -97,8 +97,8 @@ class SectionAnalyzer {
 
   // Returns the statement that defines `node`; else the rest of the line at its place.
   Range statement_range(UOp node) const {
-    auto it = std::ranges::find(out_.nodes, node, &NodePosition::node);
-    const size_t at = it == out_.nodes.end() ? offset_of_node(places_, node.id()) : it->offset;
+    auto it = std::ranges::find(out_.node_positions, node, &NodePosition::node);
+    const size_t at = it == out_.node_positions.end() ? offset_of_node(node_places_, node.id()) : it->offset;
     for (const NodeDefinition& d : out_.links.definitions)
       if (d.begin == at) return {d.begin, d.end};
     return {at, std::min(out_.text.find('\n', at), out_.text.size())};
@@ -108,14 +108,14 @@ class SectionAnalyzer {
   const GraphSection& section_;
   std::string_view producer_;
   bool is_tensor_;
-  NodePlaces places_;
+  NodePlaces node_places_;
 };
 
 }  // namespace
 
 UOp SectionAnalysis::defined_node(const NodeDefinition& d) const {
-  auto it = std::ranges::lower_bound(nodes, d.begin, {}, &NodePosition::offset);
-  return it != nodes.end() && it->offset == d.begin ? it->node : UOp();
+  auto it = std::ranges::lower_bound(node_positions, d.begin, {}, &NodePosition::offset);
+  return it != node_positions.end() && it->offset == d.begin ? it->node : UOp();
 }
 
 UOp SectionAnalysis::node_at_offset(size_t at) const {
@@ -125,13 +125,13 @@ UOp SectionAnalysis::node_at_offset(size_t at) const {
     if (UOp u = defined_node(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
   // in a repr, take the last node whose UOp( begins at or before `at`
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodePosition::offset);
-  return next == nodes.begin() ? UOp() : (next - 1)->node;
+  auto next = std::ranges::upper_bound(node_positions, at, {}, &NodePosition::offset);
+  return next == node_positions.begin() ? UOp() : (next - 1)->node;
 }
 
 const NodeDefinition* SectionAnalysis::definition_of_node(UOp node) const {
-  auto it = std::ranges::find(nodes, node, &NodePosition::node);
-  if (it == nodes.end()) return nullptr;
+  auto it = std::ranges::find(node_positions, node, &NodePosition::node);
+  if (it == node_positions.end()) return nullptr;
   auto d = std::ranges::find(links.definitions, it->offset, &NodeDefinition::begin);
   return d == links.definitions.end() ? nullptr : &*d;
 }
@@ -169,9 +169,9 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
 }
 
 // Finds definitions ("c12 = ...", "def k0():") and uses in a pyrender text.
-class PyrenderLinks {
+class PyrenderLinkFinder {
  public:
-  PyrenderLinks(std::string_view text, NodeLinks& out) : text_(text), out_(out), scopes_(1) {}
+  PyrenderLinkFinder(std::string_view text, NodeLinks& out) : text_(text), out_(out), scopes_(1) {}
 
   void run() {
     for (size_t at = 0, end; at < text_.size(); at = end + 1) {
@@ -179,12 +179,12 @@ class PyrenderLinks {
       read_line(at, end);
     }
     for (size_t i = 1; i < scopes_.size(); i++)  // functions that are open at the text's end
-      out_.definitions[scopes_[i].function].end = end_before_blanks(text_, 0, text_.size());
+      out_.definitions[scopes_[i].function_definition].end = end_before_blanks(text_, 0, text_.size());
   }
 
  private:
   struct Scope {
-    size_t function = 0;
+    size_t function_definition = 0;
     std::map<std::string_view, size_t> names = {};
   };
 
@@ -204,11 +204,11 @@ class PyrenderLinks {
     add_uses(is_assignment ? equals + 1 : at, end);
     if (is_assignment) scopes_.back().names[word] = add_definition(at, stop, at, end);
     if (word != "return" || scopes_.size() == 1) return;
-    const size_t function = scopes_.back().function;
+    const size_t function_definition = scopes_.back().function_definition;
     scopes_.pop_back();
-    NodeDefinition& d = out_.definitions[function];
+    NodeDefinition& d = out_.definitions[function_definition];
     d.end = end_before_blanks(text_, d.begin, end);
-    scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function;
+    scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function_definition;
   }
 
   size_t add_definition(size_t name, size_t name_end, size_t begin, size_t end) {
@@ -287,15 +287,15 @@ void find_listing_links(std::string_view text, NodeLinks& out) {
 }
 
 // An object with the key "op" is a node; "src":[0,2], "list":[0,2] and {"uop":3} use nodes.
-class JsonLinks {
+class JsonLinkFinder {
  public:
-  JsonLinks(std::string_view text, NodeLinks& out) : text_(text), out_(out) {}
+  JsonLinkFinder(std::string_view text, NodeLinks& out) : text_(text), out_(out) {}
 
   void run() {
     for (size_t at = 0; at < text_.size();) {
-      if (text_[at] == '{') open_objects_.push_back({at, kNone});
+      if (text_[at] == '{') open_objects_.push_back({at, kNoDefinition});
       if (text_[at] == '}' && !open_objects_.empty()) {
-        if (open_objects_.back().node != kNone) out_.definitions[open_objects_.back().node].end = at + 1;
+        if (open_objects_.back().node != kNoDefinition) out_.definitions[open_objects_.back().node].end = at + 1;
         open_objects_.pop_back();
       }
       at = text_[at] == '"' ? read_string(at) : at + 1;
@@ -304,10 +304,10 @@ class JsonLinks {
   }
 
  private:
-  static constexpr size_t kNone = SIZE_MAX;
+  static constexpr size_t kNoDefinition = SIZE_MAX;
   struct OpenObject {
     size_t begin;
-    size_t node;   // kNone if the object is no node
+    size_t node;   // kNoDefinition if the object is no node
   };
 
   // Returns the offset at which to continue.
@@ -318,7 +318,7 @@ class JsonLinks {
     auto add = [&](size_t b, size_t e, size_t n) { out_.links.push_back({b, e, n}); };
     if ((key == "\"src\"" || key == "\"list\"") && value == "[")
       return for_each_number(text_, end + 2, text_.size(), add);
-    if (key == "\"op\"" && value == "\"" && !open_objects_.empty() && open_objects_.back().node == kNone) {
+    if (key == "\"op\"" && value == "\"" && !open_objects_.empty() && open_objects_.back().node == kNoDefinition) {
       const size_t value_end = end_of_string(text_, end + 1);
       open_objects_.back().node = out_.definitions.size();
       out_.definitions.push_back({std::to_string(out_.definitions.size()), end + 2, std::max(value_end, end + 3) - 1,
@@ -358,8 +358,8 @@ NodeLinks find_links(InputKind kind, std::string_view text) {
     case InputKind::Repr: find_repr_links(text, out); break;
     case InputKind::Uops: find_listing_links(text, out); break;
     case InputKind::Json:
-    case InputKind::Repro: JsonLinks(text, out).run(); break;
-    default: PyrenderLinks(text, out).run();
+    case InputKind::Repro: JsonLinkFinder(text, out).run(); break;
+    default: PyrenderLinkFinder(text, out).run();
   }
   return out;
 }

@@ -51,7 +51,7 @@ struct SectionAnalysis {
   GraphInfo info;
   std::shared_ptr<const Repro> repro;
   std::vector<UOp> order;              // the nodes in toposort order or, of a list, in its order; empty if unreadable
-  std::vector<NodePosition> nodes;
+  std::vector<NodePosition> node_positions;
   bool is_valid = false;               // shapes and other facts can be computed
   bool is_tensor_graph = false;
   std::vector<TextProblem> problems;

@@ -34,7 +34,7 @@ void write_symbol(JsonWriter& json, const OpenDocument& text, const DocumentSymb
 }
 
 void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
-  const ReadSection& read = text.section(index);
+  const ReadSection& read = text.read_section(index);
   const SectionAnalysis& a = *read.analysis;
   auto place = [&](size_t at) { return read.text.document_offset(at); };
   for (const NodeDefinition& d : a.links.definitions) {
@@ -76,10 +76,10 @@ void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
       const std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
       write(true, diag.message + expected, at, std::min(at + 1, document.text().size()));
     }
-    for (size_t i = 0; i < text.problems().size(); i++) {
-      if (text.problems()[i].empty()) continue;
+    for (size_t i = 0; i < text.problems_by_section().size(); i++) {
+      if (text.problems_by_section()[i].empty()) continue;
       const SectionText places(document.text(), text.sections().sections[i]);
-      for (const TextProblem& p : text.problems()[i])
+      for (const TextProblem& p : text.problems_by_section()[i])
         write(p.is_error, p.message, places.document_offset(p.begin), places.document_offset(p.end));
     }
   });

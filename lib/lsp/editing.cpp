@@ -64,14 +64,14 @@ class Completer {
   }
 
   void add_item(CompletionItem c) {
-    constexpr size_t kMost = 200;
+    constexpr size_t kMostCompletions = 200;
     if (!std::string_view(c.label).starts_with(typed_prefix_)) return;
-    if (out_.completions.size() == kMost) return void(out_.is_incomplete = true);
+    if (out_.completions.size() == kMostCompletions) return void(out_.is_incomplete = true);
     if (std::ranges::find(out_.completions, c.label, &CompletionItem::label) == out_.completions.end())
       out_.completions.push_back(std::move(c));
   }
 
-  bool is_known(std::string_view member) const { return release_ == Release::Other || has_name(release_, member); }
+  bool is_in_release(std::string_view member) const { return release_ == Release::Other || has_name(release_, member); }
 
   void add_ops() {
     for (std::string_view op : kOps)
@@ -83,7 +83,7 @@ class Completer {
   void add_members(std::string_view qualifier, std::string_view only = "") {
     if (qualifier == "Ops.") return add_ops();
     for (std::string_view name : kMembers)
-      if (name.starts_with(qualifier) && name.starts_with(only) && is_known(name))
+      if (name.starts_with(qualifier) && name.starts_with(only) && is_in_release(name))
         add_item({std::string(name.substr(qualifier.size())),
                   name.starts_with("dtypes.") ? CompletionItem::Kind::Type : CompletionItem::Kind::Op});
   }

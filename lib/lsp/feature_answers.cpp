@@ -13,8 +13,8 @@ constexpr const char* kTokenTypes[] = {
 #undef X
 };
 
-void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t begin, size_t end,
-                const std::string& by) {
+void write_text_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t begin, size_t end,
+                     const std::string& by) {
   json.object([&] {
     write_range(json.key("range"), text.document(), read.text.document_offset(begin), read.text.document_offset(end));
     json.member("newText", by);
@@ -26,7 +26,7 @@ template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
   const std::vector<GraphSection>& list = text.sections().sections;
   for (size_t i = 0; i < list.size() && !text.is_recording(); i++)
-    if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
+    if (list[i].begin < end && list[i].end >= begin) write(list[i], text.read_section(i));
 }
 
 // next() must be called with increasing offsets.
@@ -139,7 +139,7 @@ void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSec
           json.member("label", c.label).member("kind", kKinds[int(c.kind)]);
           if (!c.detail.empty()) json.member("detail", visible_text(c.detail));
           json.member("sortText", std::string(4 - std::min<size_t>(number.size(), 4), '0') + number);
-          write_edit(json.key("textEdit"), text, read, found.begin, found.end, c.label);
+          write_text_edit(json.key("textEdit"), text, read, found.begin, found.end, c.label);
         });
     });
   });
@@ -168,7 +168,7 @@ void write_rename_edits(JsonWriter& json, const std::string& uri, const OpenDocu
   json.object([&] {
     json.key("changes").object([&] {
       json.key(uri).array([&] {
-        for (auto [begin, end] : places) write_edit(json, text, read, begin, end, name);
+        for (auto [begin, end] : places) write_text_edit(json, text, read, begin, end, name);
       });
     });
   });

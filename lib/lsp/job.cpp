@@ -34,18 +34,18 @@ Result<CommandJob> CommandJob::start(const std::vector<std::string>& words, cons
 
 CommandJob::CommandJob(CommandJob&& other) noexcept
     : process_id_(std::exchange(other.process_id_, 0)),
-      file_descriptor_(std::exchange(other.file_descriptor_, -1)),
+      output_descriptor_(std::exchange(other.output_descriptor_, -1)),
       output_text_(std::move(other.output_text_)) {}
 
 CommandJob::~CommandJob() {
   if (process_id_) ::kill(-process_id_, SIGKILL), ::waitpid(process_id_, nullptr, 0);
-  if (file_descriptor_ >= 0) ::close(file_descriptor_);
+  if (output_descriptor_ >= 0) ::close(output_descriptor_);
 }
 
-std::optional<int> CommandJob::read() {
+std::optional<int> CommandJob::read_output() {
   char chunk[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(file_descriptor_, chunk, sizeof chunk);
+    const ssize_t n = ::read(output_descriptor_, chunk, sizeof chunk);
     if (n > 0 && output_text_.size() < kMostOutput) output_text_.append(chunk, size_t(n));
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;

@@ -17,17 +17,17 @@ class CommandJob {
   CommandJob& operator=(CommandJob&&) = delete;
   ~CommandJob();  // kills the process group if the process has not ended
 
-  int output_descriptor() const { return file_descriptor_; }  // when readable, call read()
+  int output_descriptor() const { return output_descriptor_; }  // when readable, call read_output()
   // Once the output is closed, waits for the end of the process, and returns its exit code, or 128 + the number of the
   // signal that killed it. Returns nullopt before.
-  std::optional<int> read();
-  const std::string& text() const { return output_text_; }  // truncated if long
+  std::optional<int> read_output();
+  const std::string& output_text() const { return output_text_; }  // truncated if long
 
  private:
-  CommandJob(pid_t pid, int fd) : process_id_(pid), file_descriptor_(fd) {}
+  CommandJob(pid_t pid, int fd) : process_id_(pid), output_descriptor_(fd) {}
 
   pid_t process_id_;  // 0 if it has ended
-  int file_descriptor_;
+  int output_descriptor_;
   std::string output_text_;
 };
 

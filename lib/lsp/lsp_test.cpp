@@ -104,7 +104,7 @@ TEST_CASE("lsp: positions count UTF-16 code units") {
   CHECK(d.offset({1, 1}) == 11);
   CHECK(d.offset({9, 0}) == 12);
   CHECK(d.offset({-1, -1}) == 0);
-  CHECK(d.replaced_text({0, 1}, {0, 4}, "-") == "a-z\r\nb\n");
+  CHECK(d.text_after_edit({0, 1}, {0, 4}, "-") == "a-z\r\nb\n");
   for (size_t at : {0, 1, 3, 7, 8, 10, 12}) CHECK(d.offset(d.position(at)) == at);
 }
 

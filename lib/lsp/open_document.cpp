@@ -23,7 +23,7 @@ void OpenDocument::begin_reading() {
     while (has_idle_work()) read_next_section();
 }
 
-const ReadSection& OpenDocument::section(size_t index) {
+const ReadSection& OpenDocument::read_section(size_t index) {
   auto it = std::ranges::find(read_sections_, index, &std::pair<size_t, ReadSection>::first);
   if (it != read_sections_.end()) {
     read_sections_.splice(read_sections_.begin(), read_sections_, it);
@@ -48,12 +48,12 @@ void OpenDocument::read_next_section() {
   const std::string_view raw = document_.text().substr(s.begin, s.end - s.begin);
   const size_t key = std::hash<std::string_view>()(raw) * 31 + size_t(s.part);
   auto it = known_problems_.find(key);
-  problems_.push_back(it != known_problems_.end() ? it->second : section(next_section_).analysis->problems);
+  problems_.push_back(it != known_problems_.end() ? it->second : read_section(next_section_).analysis->problems);
   if (sections_.sections.size() > 1) known_problems_[key] = problems_.back();
   next_section_++;
 }
 
-std::string OpenDocument::make_input_spec(size_t number) const {
+std::string OpenDocument::input_file_text(size_t number) const {
   const std::string_view all = document_.text();
   if (!is_recording()) {
     const GraphSection& s = sections_.sections[number];
@@ -103,7 +103,7 @@ int64_t TextDocument::utf16_length(size_t begin, size_t end) const {
   return out;
 }
 
-std::string TextDocument::replaced_text(TextPosition begin, TextPosition end, std::string_view by) const {
+std::string TextDocument::text_after_edit(TextPosition begin, TextPosition end, std::string_view by) const {
   const size_t from = offset(begin), to = std::max(from, offset(end));
   return full_text_.substr(0, from).append(by) + full_text_.substr(to);
 }

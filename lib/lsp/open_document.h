@@ -28,7 +28,7 @@ class TextDocument {
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
   int64_t utf16_length(size_t begin, size_t end) const;
-  std::string replaced_text(TextPosition begin, TextPosition end, std::string_view by) const;
+  std::string text_after_edit(TextPosition begin, TextPosition end, std::string_view by) const;
 
  private:
   std::string full_text_;
@@ -54,17 +54,17 @@ class OpenDocument {
   size_t num_graphs() const { return is_recording() ? sections_.records.size() : sections_.sections.size(); }
 
   // The reference is valid until the next call of a function that is not const.
-  const ReadSection& section(size_t index);
+  const ReadSection& read_section(size_t index);
   std::optional<size_t> section_at_offset(size_t offset) const;
 
   // Returns true if read_next_section() has a section to search for problems.
   bool has_idle_work() const { return next_section_ < sections_.sections.size(); }
   void read_next_section();
   // Returns the problems of the sections searched so far.
-  const std::vector<std::vector<TextProblem>>& problems() const { return problems_; }
+  const std::vector<std::vector<TextProblem>>& problems_by_section() const { return problems_; }
 
   // Returns the text of an INPUT file with graph or record number `number`, from 0.
-  std::string make_input_spec(size_t number) const;
+  std::string input_file_text(size_t number) const;
 
  private:
   void begin_reading();

@@ -23,7 +23,7 @@ class OriginConsumer : public NodeProvenance {
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
   void end_kernel() override { find_rule(); }
   void abandon_kernel() override { find_rule(); }
-  std::string answer_text() const { return text_ + places_; }
+  std::string answer_text() const { return text_ + rule_locations_; }
 
  private:
   void find_rule() {
@@ -49,7 +49,7 @@ class OriginConsumer : public NodeProvenance {
     for (const std::string& p : {std::string(rule.source), place}) {
       const RuleLocation parsed = parse_rule_location(p);
       if (parsed.file.empty()) continue;
-      places_ += "\n" + p;
+      rule_locations_ += "\n" + p;
       const std::string address = rule_web_address(parsed, question_.producer);
       if (!address.empty()) text_ += " ([source](" + address + "))";
     }
@@ -59,7 +59,7 @@ class OriginConsumer : public NodeProvenance {
   }
 
   const OriginQuestion& question_;
-  std::string places_, text_;
+  std::string rule_locations_, text_;
 };
 
 Result<std::string> trace_origin(const std::string& file, const OriginQuestion& question) {
@@ -102,12 +102,13 @@ std::optional<std::shared_future<OriginAnswer>> OriginFinder::find_answer(const 
                                                                           const std::function<std::string()>& write) {
   constexpr size_t kMostRunning = 2, kMostKept = 1000;
   constexpr double kSeconds = 5;
-  auto known = std::ranges::find_if(origins_, [&](const NodeOrigin& o) {
+  auto known = std::ranges::find_if(node_origins_, [&](const NodeOrigin& o) {
     return o.section == section && o.position == question.position;
   });
-  if (known == origins_.end()) {
-    if (origins_.size() > kMostKept) std::erase_if(origins_, [](const NodeOrigin& o) { return is_ready(o.answer); });
-    const auto running = std::ranges::count_if(origins_, [](const NodeOrigin& o) { return !is_ready(o.answer); });
+  if (known == node_origins_.end()) {
+    if (node_origins_.size() > kMostKept)
+      std::erase_if(node_origins_, [](const NodeOrigin& o) { return is_ready(o.answer); });
+    const auto running = std::ranges::count_if(node_origins_, [](const NodeOrigin& o) { return !is_ready(o.answer); });
     if (size_t(running) >= kMostRunning) return std::nullopt;
     std::promise<OriginAnswer> promise;
     auto answer = promise.get_future().share();
@@ -117,8 +118,8 @@ std::optional<std::shared_future<OriginAnswer>> OriginFinder::find_answer(const 
       std::filesystem::remove(file, ignored);
       (void)!::write(ready->write_end(), "", 1);
     });
-    origins_.push_back({section, question.position, answer, std::move(thread)});
-    known = origins_.end() - 1;
+    node_origins_.push_back({section, question.position, answer, std::move(thread)});
+    known = node_origins_.end() - 1;
   }
   constexpr std::chrono::milliseconds kSoon(20);
   known->answer.wait_for(kSoon);

@@ -24,7 +24,7 @@ struct OriginQuestion {
 struct OriginAnswer {
   // the rule, as Markdown; "no rule: ..." if the node comes from the AST; "" if the rule is unknown
   std::string text;
-  std::vector<std::string> places;  // in tinygrad and in tgc, each as "FILE:LINE"
+  std::vector<std::string> rule_locations;  // in tinygrad and in tgc, each as "FILE:LINE"
 };
 
 // `file` is a recording with one record. Because it is not trusted, a worker process reads it; the answer is empty if
@@ -51,7 +51,7 @@ class OriginFinder {
     std::jthread thread;
   };
   std::shared_ptr<Pipe> ready_pipe_;
-  std::vector<NodeOrigin> origins_;
+  std::vector<NodeOrigin> node_origins_;
 };
 
 template <class T>

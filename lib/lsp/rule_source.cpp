@@ -36,10 +36,10 @@ std::string rule_web_address(const RuleLocation& place, std::string_view produce
          std::to_string(place.line);
 }
 
-void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,
+void write_rule_sources(JsonWriter& json, const std::vector<std::string>& rule_locations,
                         const std::vector<std::string>& folders) {
   json.array([&] {
-    for (const std::string& text : places) {
+    for (const std::string& text : rule_locations) {
       const RuleLocation place = parse_rule_location(text);
       const std::string path = find_rule_file(place, folders);
       if (path.empty()) continue;

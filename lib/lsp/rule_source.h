@@ -22,8 +22,8 @@ std::string find_rule_file(const RuleLocation& place, const std::vector<std::str
 // Returns the place's page on GitHub; "" for a place in tgc, or if `producer` is no release such as "tinygrad 0.14.0".
 std::string rule_web_address(const RuleLocation& place, std::string_view producer);
 
-// Writes those of `places` ("FILE:LINE") whose files are in `folders`.
-void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,
+// Writes those of `rule_locations` ("FILE:LINE") whose files are in `folders`.
+void write_rule_sources(JsonWriter& json, const std::vector<std::string>& rule_locations,
                         const std::vector<std::string>& folders);
 
 // path_of_uri() returns "" unless `uri` begins with "file:///".

@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-class RecordScan {
+class RecordScanner {
  public:
-  RecordScan(std::string_view line, size_t begin, DocumentSections& out)
+  RecordScanner(std::string_view line, size_t begin, DocumentSections& out)
       : scanner_(line), record_begin_(begin), out_(out) {}
 
   void run() {
@@ -56,10 +56,10 @@ class RecordScan {
       else scanner_.skip_any();
     });
     if (out_.sections.size() == first + 2)
-      out_.sections.erase(out_.sections.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
+      out_.sections.erase(out_.sections.begin() + ptrdiff_t(first) + (is_full_graph(first) ? 1 : 0));
     for (size_t i = first; i < out_.sections.size(); i++) out_.sections[i].name = name;
   }
-  bool is_full(size_t i) const { return out_.sections[i].name == "full"; }
+  bool is_full_graph(size_t i) const { return out_.sections[i].name == "full"; }
 
   void read_kernel() {
     scanner_.object([&](std::string_view key) {
@@ -81,7 +81,7 @@ void find_records(std::string_view document, DocumentSections& out) {
     if (line.find_first_not_of(" \t\r") != line.npos) {
       const size_t sections = out.sections.size(), records = out.records.size();
       auto status = catch_failures([&] {
-        if (has_header) return RecordScan(line, begin, out).run(), Unit{};
+        if (has_header) return RecordScanner(line, begin, out).run(), Unit{};
         out.header = std::move(parse_golden_header({std::string(line), 1}, "").value_or_throw());
         out.header_end = end;
         return Unit{};
@@ -115,13 +115,13 @@ DocumentSections find_sections(std::string_view document) {
 SectionText::SectionText(std::string_view document, const GraphSection& section) {
   const std::string_view raw = document.substr(section.begin, section.end - section.begin);
   offset_pairs_.push_back({0, section.begin});
-  if (section.record == GraphSection::kNoRecord) {
-    document_text_ = raw;
+  if (section.record_index == GraphSection::kNoRecord) {
+    section_text_ = raw;
     return;
   }
   for (size_t at = 0; at < raw.size();) {
     const size_t escape = std::min(raw.find('\\', at), raw.size());
-    document_text_ += raw.substr(at, escape - at);
+    section_text_ += raw.substr(at, escape - at);
     if (escape == raw.size()) break;
     // "\u1234" has six bytes; a character beyond U+FFFF has two of them
     size_t end = escape + (raw.substr(escape, 2) == "\\u" ? 6 : 2);
@@ -132,9 +132,9 @@ SectionText::SectionText(std::string_view document, const GraphSection& section)
       const std::string quoted = "\"" + std::string(raw.substr(escape, end - escape)) + "\"";
       return JsonScanner(quoted).string();
     });
-    document_text_ += decoded ? *decoded : "?";
+    section_text_ += decoded ? *decoded : "?";
     at = end;
-    offset_pairs_.push_back({document_text_.size(), section.begin + at});
+    offset_pairs_.push_back({section_text_.size(), section.begin + at});
   }
 }
 
@@ -146,7 +146,7 @@ size_t SectionText::document_offset(size_t at) const {
 size_t SectionText::text_offset(size_t at) const {
   auto piece = std::ranges::upper_bound(offset_pairs_, at, {}, &std::pair<size_t, size_t>::second);
   if (piece == offset_pairs_.begin()) return 0;
-  const size_t end = piece == offset_pairs_.end() ? document_text_.size() : piece->first;
+  const size_t end = piece == offset_pairs_.end() ? section_text_.size() : piece->first;
   piece--;
   return std::min(piece->first + (at - piece->second), end);
 }

@@ -18,7 +18,7 @@ struct GraphSection {
   size_t begin, end;
   Part part = Part::Graph;
   std::string name = {};       // in a record: "ast", the name of the stage, "kernel 2" or "linear"
-  size_t record = kNoRecord;
+  size_t record_index = kNoRecord;
 };
 
 struct RecordSection {
@@ -41,13 +41,13 @@ DocumentSections find_sections(std::string_view document);
 class SectionText {
  public:
   SectionText(std::string_view document, const GraphSection& section);
-  const std::string& text() const { return document_text_; }
+  const std::string& text() const { return section_text_; }
   // document_offset() maps a byte of the text to the document; text_offset() does the reverse.
   size_t document_offset(size_t at) const;
   size_t text_offset(size_t at) const;
 
  private:
-  std::string document_text_;
+  std::string section_text_;
   // Offsets in the text and in the document: the beginning, and the place behind each JSON escape sequence.
   std::vector<std::pair<size_t, size_t>> offset_pairs_;
 };

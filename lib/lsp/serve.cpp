@@ -60,7 +60,7 @@ std::optional<size_t> content_length(std::string_view header) {
     size_t length = 0;
     auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), length);
     const std::string_view rest = line.substr(size_t(end - line.data()));
-    const int64_t most = limit(Limit::InputBytes);
+    const int64_t most = limit_value(Limit::InputBytes);
     if (error != std::errc() || rest.find_first_not_of(" \t\r") != rest.npos) return std::nullopt;
     return most && length > size_t(most) ? std::nullopt : std::optional(length);
   }

@@ -61,10 +61,10 @@ std::vector<std::string> source_folders(const Json& params) {
 }  // namespace
 
 struct LspServer::Impl {
-  using Send = std::function<void(const std::string& json)>;
-  Impl(Send send, std::string program) : send_(std::move(send)), program_(std::move(program)) {}
+  using MessageSender = std::function<void(const std::string& json)>;
+  Impl(MessageSender send, std::string program) : send_(std::move(send)), tgc_path_(std::move(program)) {}
 
-  void receive(std::string_view text) {
+  void receive_message(std::string_view text) {
     const Json message = Json::parse(text, nullptr, false);
     if (message.is_discarded()) return send_error("null", kParseError, "the message is not JSON");
     if (!message.is_object()) return send_error("null", kInvalidRequest, "the message is not an object");
@@ -100,20 +100,20 @@ struct LspServer::Impl {
     }
     if (method == "workspace/executeCommand") return execute_command(params, id);
     using Handler = void (Impl::*)(OpenDocument&, const Json&, const std::string&, const std::string&);
-    static const std::map<std::string_view, Handler> kHandlers{{"hover", &Impl::hover},
-                                                               {"definition", &Impl::definition},
-                                                               {"implementation", &Impl::rule_source},
-                                                               {"references", &Impl::references},
-                                                               {"documentHighlight", &Impl::highlights},
-                                                               {"documentSymbol", &Impl::symbols},
-                                                               {"codeLens", &Impl::lenses},
-                                                               {"foldingRange", &Impl::folds},
-                                                               {"completion", &Impl::completion},
-                                                               {"prepareRename", &Impl::prepare_rename},
-                                                               {"rename", &Impl::rename},
-                                                               {"semanticTokens/full", &Impl::tokens},
-                                                               {"semanticTokens/range", &Impl::tokens},
-                                                               {"inlayHint", &Impl::hints}};
+    static const std::map<std::string_view, Handler> kHandlers{{"hover", &Impl::answer_hover},
+                                                               {"definition", &Impl::answer_definition},
+                                                               {"implementation", &Impl::answer_implementation},
+                                                               {"references", &Impl::answer_references},
+                                                               {"documentHighlight", &Impl::answer_highlights},
+                                                               {"documentSymbol", &Impl::answer_document_symbols},
+                                                               {"codeLens", &Impl::answer_code_lenses},
+                                                               {"foldingRange", &Impl::answer_folding_ranges},
+                                                               {"completion", &Impl::answer_completion},
+                                                               {"prepareRename", &Impl::answer_prepare_rename},
+                                                               {"rename", &Impl::answer_rename},
+                                                               {"semanticTokens/full", &Impl::answer_semantic_tokens},
+                                                               {"semanticTokens/range", &Impl::answer_semantic_tokens},
+                                                               {"inlayHint", &Impl::answer_inlay_hints}};
     constexpr std::string_view kPrefix = "textDocument/";
     auto handler = kHandlers.find(method.starts_with(kPrefix) ? std::string_view(method).substr(kPrefix.size()) : "");
     if (handler == kHandlers.end())
@@ -146,7 +146,7 @@ struct LspServer::Impl {
         changed =
             TextDocument(range == change.end() || range->is_null()
                          ? by
-                         : changed.replaced_text(position_of(range->at("start")), position_of(range->at("end")), by));
+                         : changed.text_after_edit(position_of(range->at("start")), position_of(range->at("end")), by));
       }
       text.replace_document(std::move(changed), document.value("version", int64_t(0)));
     } else if (method == "textDocument/didClose") {
@@ -186,22 +186,22 @@ struct LspServer::Impl {
 
   struct SectionPosition {
     const ReadSection* read = nullptr;  // null if the position is outside of all sections
-    size_t index = 0, at = 0;           // `at`: byte offset in the section's text
+    size_t section_index = 0, at = 0;           // `at`: byte offset in the section's text
   };
   SectionPosition section_position(OpenDocument& text, const Json& params) {
     const size_t offset = text.document().offset(position_of(params.at("position")));
     const auto index = text.section_at_offset(offset);
     if (!index) return {};
-    const ReadSection& read = text.section(*index);
+    const ReadSection& read = text.read_section(*index);
     return {&read, *index, read.text.text_offset(offset)};
   }
 
-  void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+  void answer_hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
     if (!node) return send_result(id, [](JsonWriter& json) { json.write_null(); });
     const SectionAnalysis& analysis = *at.read->analysis;
-    const NodeOrigin found = find_node_origin(text, uri, at.index, analysis, node);
+    const PendingOrigin found = find_node_origin(text, uri, at.section_index, analysis, node);
     const std::string made_by = !found ? "" : is_ready(*found) ? found->get().text : kSearching;
     send_result(id, [&](JsonWriter& json) {
       json.object([&] {
@@ -212,7 +212,7 @@ struct LspServer::Impl {
     });
   }
 
-  void definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+  void answer_definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
     send_result(id, [&](JsonWriter& json) {
@@ -222,7 +222,7 @@ struct LspServer::Impl {
     });
   }
 
-  void references(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+  void answer_references(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
     const auto context = params.find("context");
@@ -239,7 +239,7 @@ struct LspServer::Impl {
     });
   }
 
-  void highlights(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+  void answer_highlights(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
     send_result(id, [&](JsonWriter& json) {
       if (at.read) write_highlights(json, text, *at.read, at.at);
@@ -247,13 +247,13 @@ struct LspServer::Impl {
     });
   }
 
-  void symbols(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
+  void answer_document_symbols(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
     send_result(id, [&](JsonWriter& json) { write_document_symbols(json, text); });
   }
-  void lenses(OpenDocument& text, const Json&, const std::string& id, const std::string& uri) {
+  void answer_code_lenses(OpenDocument& text, const Json&, const std::string& id, const std::string& uri) {
     send_result(id, [&](JsonWriter& json) { write_code_lenses(json, text, uri); });
   }
-  void folds(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
+  void answer_folding_ranges(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
     send_result(id, [&](JsonWriter& json) { write_folding_ranges(json, text); });
   }
 
@@ -264,16 +264,16 @@ struct LspServer::Impl {
     const TextDocument& d = text.document();
     return {d.offset(position_of(range->at("start"))), d.offset(position_of(range->at("end")))};
   }
-  void tokens(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+  void answer_semantic_tokens(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const auto [begin, end] = requested_range(text, params);
     send_result(id, [&](JsonWriter& json) { write_semantic_tokens(json, text, begin, end); });
   }
-  void hints(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+  void answer_inlay_hints(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const auto [begin, end] = requested_range(text, params);
     send_result(id, [&](JsonWriter& json) { write_inlay_hints(json, text, begin, end); });
   }
 
-  void completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+  void answer_completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
     if (!at.read) return send_result(id, [](JsonWriter& json) { json.write_null(); });
     const CompletionList found = completions_at_offset(*at.read->analysis, at.at);
@@ -281,7 +281,7 @@ struct LspServer::Impl {
   }
 
   // Answers with null if the name cannot be renamed.
-  void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+  void answer_prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
     auto places = at.read ? name_ranges(*at.read->analysis, at.at) : Diag{"no graph is here"};
     send_result(id, [&](JsonWriter& json) {
@@ -292,7 +292,7 @@ struct LspServer::Impl {
     });
   }
 
-  void rename(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+  void answer_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const std::string name = params.at("newName").get<std::string>();
     if (!at.read) return send_error(id, kRequestFailed, "no graph is here");
@@ -301,53 +301,54 @@ struct LspServer::Impl {
     send_result(id, [&](JsonWriter& json) { write_rename_edits(json, uri, text, *at.read, places, name); });
   }
 
-  using NodeOrigin = std::optional<std::shared_future<OriginAnswer>>;
+  using PendingOrigin = std::optional<std::shared_future<OriginAnswer>>;
   // Starts the search for the rule if necessary. Returns nullopt if that is not possible.
-  NodeOrigin find_node_origin(const OpenDocument& text, const std::string& uri, size_t index, const SectionAnalysis& a,
-                              UOp node) {
+  PendingOrigin find_node_origin(const OpenDocument& text, const std::string& uri, size_t index,
+                                 const SectionAnalysis& a, UOp node) {
     const GraphSection& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
     if (s.part != GraphSection::Part::Stage || at == a.order.end()) return std::nullopt;
-    const std::string text_of_section = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
+    const std::string section_key = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
     const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(),
                                   std::string(printed_op_name(node)), a.producer};
-    return origins_.find_answer(text_of_section, question, [&] {
-      return write_input(temporary_folder(), "record-" + std::to_string(++num_files_) + ".jsonl",
-                         text.make_input_spec(s.record));
+    return origin_finder_.find_answer(section_key, question, [&] {
+      return write_input(temporary_folder(), "record-" + std::to_string(++last_number_) + ".jsonl",
+                         text.input_file_text(s.record_index));
     });
   }
 
   // Answers once the search for the rule has ended.
-  void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+  void answer_implementation(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
-    const NodeOrigin found = node ? find_node_origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
+    const PendingOrigin found =
+        node ? find_node_origin(text, uri, at.section_index, *at.read->analysis, node) : std::nullopt;
     if (found) pending_questions_.push_back({id, *found});
-    else answer_source(id, {});
-    answer_questions();
+    else send_rule_sources(id, {});
+    answer_pending_questions();
   }
 
-  void answer_questions() {
+  void answer_pending_questions() {
     std::erase_if(pending_questions_, [&](const PendingQuestion& q) {
-      if (is_ready(q.answer)) answer_source(q.id, q.answer.get());
+      if (is_ready(q.answer)) send_rule_sources(q.id, q.answer.get());
       return is_ready(q.answer);
     });
   }
 
-  void answer_source(const std::string& id, const OriginAnswer& rule) {
-    send_result(id, [&](JsonWriter& json) { write_rule_sources(json, rule.places, source_folders_); });
+  void send_rule_sources(const std::string& id, const OriginAnswer& rule) {
+    send_result(id, [&](JsonWriter& json) { write_rule_sources(json, rule.rule_locations, source_folders_); });
   }
 
   struct RunningJob {
     std::string id;
     const LspCommand* command;
-    std::string page;
+    std::string page_path;
     CommandJob job;
   };
 
   const std::string& temporary_folder() {
-    if (!folder_) folder_.emplace();
-    return folder_->path();
+    if (!temporary_folder_) temporary_folder_.emplace();
+    return temporary_folder_->path();
   }
 
   static std::string write_input(const std::string& to, const std::string& name, const std::string& text) {
@@ -368,48 +369,50 @@ struct LspServer::Impl {
     if (number >= text.num_graphs())
       return send_error(id, kInvalidParams, "the text has " + count_text(text.num_graphs(), "graph"));
     if (jobs_.size() >= kMostJobs) return send_error(id, kRequestFailed, "too many commands are running");
-    const std::string to = temporary_folder() + "/" + std::to_string(++num_files_);
+    const std::string to = temporary_folder() + "/" + std::to_string(++last_number_);
     std::filesystem::create_directory(to);
     const auto input =
-        write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.make_input_spec(number));
-    std::vector<std::string> words{program_, command->tgc_command, input, "--color=never"};
-    std::string page;
-    if (name == "tgc.view") page = to + "/page.html", words.insert(words.end(), {"-o", page});
+        write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input_file_text(number));
+    std::vector<std::string> words{tgc_path_, command->tgc_command, input, "--color=never"};
+    std::string page_path;
+    if (name == "tgc.view") page_path = to + "/page.html", words.insert(words.end(), {"-o", page_path});
     auto job = CommandJob::start(words, to);
     if (!job) return send_error(id, kRequestFailed, job.diag().text());
-    jobs_.push_back({id, command, std::move(page), std::move(*job)});
+    jobs_.push_back({id, command, std::move(page_path), std::move(*job)});
   }
 
   void read_job_outputs() {
-    origins_.drain_ready_pipe();
-    answer_questions();
+    origin_finder_.drain_ready_pipe();
+    answer_pending_questions();
     for (auto it = jobs_.begin(); it != jobs_.end();) {
-      auto code = it->job.read();
+      auto code = it->job.read_output();
       if (code) finish_job(*it, *code), it = jobs_.erase(it);
       else ++it;
     }
   }
 
   void finish_job(const RunningJob& job, int code) {
-    const bool has_page = !job.page.empty() && code == 0;
-    const std::string text = visible_text(job.job.text()), uri = has_page ? "file://" + job.page : "";
+    const bool has_page = !job.page_path.empty() && code == 0;
+    const std::string output_text = visible_text(job.job.output_text()),
+                      uri = has_page ? "file://" + job.page_path : "";
     const std::string title = "tgc " + std::string(job.command->tgc_command) + ": ";
     constexpr int kLog = 4;
-    send_notification("window/logMessage",
-                      [&](JsonWriter& json) { json.member("type", kLog).member("message", title + "\n" + text); });
+    send_notification("window/logMessage", [&](JsonWriter& json) {
+      json.member("type", kLog).member("message", title + "\n" + output_text);
+    });
     send_notification("window/showMessage", [&](JsonWriter& json) {
       json.member("type", code == 0 ? 3 : code == 1 ? 2 : 1);
-      json.member("message", has_page ? title + uri : title + text.substr(0, text.find('\n')));
+      json.member("message", has_page ? title + uri : title + output_text.substr(0, output_text.find('\n')));
     });
     if (has_page && shows_documents_)
       send_(json_object([&](JsonWriter& json) {
-        json.member("jsonrpc", "2.0").member("id", "show-" + std::to_string(++num_files_));
+        json.member("jsonrpc", "2.0").member("id", "show-" + std::to_string(++last_number_));
         json.member("method", "window/showDocument");
         json.key("params").object([&] { json.member("uri", uri).member("external", true); });
       }));
     send_result(job.id, [&](JsonWriter& json) {
       json.object([&] {
-        json.member("exitCode", code).member("text", text);
+        json.member("exitCode", code).member("text", output_text);
         if (has_page) json.member("uri", uri);
       });
     });
@@ -443,13 +446,13 @@ struct LspServer::Impl {
     }));
   }
 
-  Send send_;
-  const std::string program_;
+  MessageSender send_;
+  const std::string tgc_path_;
   std::optional<int> exit_code;
   bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
   std::map<std::string, OpenDocument> documents_;
-  std::optional<TemporaryFolder> folder_;
-  OriginFinder origins_;                   // declared after folder_, because its threads read files there
+  std::optional<TemporaryFolder> temporary_folder_;
+  OriginFinder origin_finder_;  // declared after temporary_folder_, because its threads read files there
   std::list<RunningJob> jobs_;
   struct PendingQuestion {
     std::string id;
@@ -457,14 +460,14 @@ struct LspServer::Impl {
   };
   std::vector<PendingQuestion> pending_questions_;
   std::vector<std::string> source_folders_;
-  size_t num_files_ = 0;
+  size_t last_number_ = 0;
 };
 
 LspServer::LspServer(std::function<void(const std::string& json)> send, std::string program)
     : impl_(std::make_unique<Impl>(std::move(send), std::move(program))) {}
 LspServer::~LspServer() = default;
 
-void LspServer::receive_message(std::string_view message) { impl_->receive(message); }
+void LspServer::receive_message(std::string_view message) { impl_->receive_message(message); }
 
 bool LspServer::has_idle_work() const {
   return std::ranges::any_of(impl_->documents_, [](auto& text) { return text.second.has_idle_work(); });
@@ -480,7 +483,7 @@ void LspServer::do_idle_work() {
 
 std::vector<int> LspServer::job_output_descriptors() const {
   std::vector<int> out;
-  if (!impl_->pending_questions_.empty()) out.push_back(impl_->origins_.ready_descriptor());
+  if (!impl_->pending_questions_.empty()) out.push_back(impl_->origin_finder_.ready_descriptor());
   for (auto& job : impl_->jobs_) out.push_back(job.job.output_descriptor());
   return out;
 }

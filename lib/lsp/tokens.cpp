@@ -50,13 +50,13 @@ class Lexer {
     return end;
   }
 
-  // is_definition() and is_link() must be called with increasing offsets.
-  bool is_definition(size_t at) {
+  // is_definition_begin() and is_link_begin() must be called with increasing offsets.
+  bool is_definition_begin(size_t at) {
     const auto& all = links_.definitions;
     while (next_definition_ < all.size() && all[next_definition_].name_begin < at) next_definition_++;
     return next_definition_ < all.size() && all[next_definition_].name_begin == at;
   }
-  bool is_link(size_t at) {
+  bool is_link_begin(size_t at) {
     while (next_link_ < links_.links.size() && links_.links[next_link_].begin < at) next_link_++;
     return next_link_ < links_.links.size() && links_.links[next_link_].begin == at;
   }
@@ -64,15 +64,15 @@ class Lexer {
   size_t read_number(size_t at) {
     size_t end = at;
     while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '.')) end++;
-    const bool defines = is_definition(at);
-    return add_token(at, end, defines || is_link(at) ? Kind::Variable : Kind::Number, defines);
+    const bool defines = is_definition_begin(at);
+    return add_token(at, end, defines || is_link_begin(at) ? Kind::Variable : Kind::Number, defines);
   }
 
   size_t read_json_string(size_t at) {
     const size_t end = end_of_string(text_, at);
     if (end < text_.size() && text_[end] == ':') return add_token(at, end, Kind::Property);
     const std::string_view value = text_.substr(at + 1, end - at - 1);
-    if (is_definition(at + 1)) return add_token(at, end, Kind::Op, true);
+    if (is_definition_begin(at + 1)) return add_token(at, end, Kind::Op, true);
     const bool is_member = value.find(' ') == value.npos && value.find('.') < value.size() && !enum_name(value).empty();
     return add_token(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
@@ -90,12 +90,12 @@ class Lexer {
     const bool has_dot = end + 1 < text_.size() && text_[end] == '.' && is_name_start(text_[end + 1]);
     if (has_dot && (word == "dtypes" || !enum_name(word).empty()))
       return add_token(at, name_end(text_, end + 1), word == "dtypes" ? Kind::Type : Kind::Op);
-    if (is_definition(at)) {
+    if (is_definition_begin(at)) {
       const bool is_function = tokens.size() && tokens.back().kind == Kind::Keyword &&
                                text_.substr(tokens.back().begin, 3) == "def";
       return add_token(at, end, is_function ? Kind::Function : Kind::Variable, true);
     }
-    if (is_link(at)) {
+    if (is_link_begin(at)) {
       const NodeDefinition& d = links_.definitions[links_.links[next_link_].target];
       return add_token(at, end, text_.substr(d.begin, 4) == "def " ? Kind::Function : Kind::Variable);
     }
@@ -167,7 +167,7 @@ std::vector<InlayHint> shape_hints(const SectionAnalysis& a, size_t begin, size_
     if (text && !text->empty()) out.push_back({at, *text});
   };
   if (a.kind == InputKind::Repr) {  // most nodes of a repr have no name
-    for (const NodePosition& n : a.nodes)
+    for (const NodePosition& n : a.node_positions)
       if (n.offset >= begin && n.offset < end)
         add(n.node, end_before_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));
     return out;

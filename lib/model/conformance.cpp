@@ -20,8 +20,8 @@ std::vector<std::string> numbered_files(const fs::path& folder, const std::strin
 }
 
 void retype_as_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
-  if (type.element_type == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16)
-    value.tensor.type = onnx::Type::BFloat16;
+  if (type.element_type == onnx::ElementType::BFloat16 && value.tensor.type == onnx::ElementType::UInt16)
+    value.tensor.type = onnx::ElementType::BFloat16;
 }
 
 void collect_tensors(const Value& v, Tensors& out) {
@@ -42,13 +42,13 @@ class ValueComparison {
       return actual.is_none() ? "" : name + " has a value, expected none";
     if (actual.is_none()) return name + " has no value";
     if (expected.kind == onnx::ValueProto::Kind::Sequence) return compare_sequences(name, actual, expected);
-    if (expected.tensor.type == onnx::Type::String) return compare_strings(name, actual, expected.tensor);
+    if (expected.tensor.type == onnx::ElementType::String) return compare_strings(name, actual, expected.tensor);
     if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[next_array_++];
-    onnx::Type wanted = expected.tensor.type;
-    if (actual.narrow_type() != (onnx::is_narrow_type(wanted) ? wanted : onnx::Type::Undefined))
+    onnx::ElementType wanted = expected.tensor.type;
+    if (actual.narrow_type() != (onnx::is_narrow_type(wanted) ? wanted : onnx::ElementType::Undefined))
       return name + " is of " +
-             onnx::name_of(actual.narrow_type() == onnx::Type::Undefined ? onnx::type_of(a.dtype())
+             onnx::name_of(actual.narrow_type() == onnx::ElementType::Undefined ? onnx::type_of(a.dtype())
                                                                          : actual.narrow_type()) +
              ", expected " + onnx::name_of(wanted);
     Array e = onnx::array_of_tensor(expected.tensor);
@@ -98,7 +98,7 @@ class ValueComparison {
 std::string run_data_set(const OnnxModel& model, const fs::path& folder, const OnnxCaseOptions& options) {
   Graph graph(options.settings);
   if (options.device_placement && options.device_placement->target)
-    tensor_state(graph).device = options.device_placement->target->device;
+    shared_tensor_state(graph).device = options.device_placement->target->device;
   std::map<std::string, Value> inputs;
   auto declared = model.declared_inputs();
   std::vector<std::string> files = numbered_files(folder, "input_");
@@ -139,7 +139,7 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const O
 Value make_input_value(Graph& graph, const Array& array) {
   Tensor t = Tensor::buffer(graph, Ints(array.shape().begin(), array.shape().end()), array.dtype());
   auto own = std::make_shared<Array>(array.copy());
-  tensor_state(graph).buffer_data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
+  shared_tensor_state(graph).buffer_data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
   return t;
 }
 
@@ -151,8 +151,8 @@ Value make_input_value(Graph& graph, onnx::ValueProto value, const onnx::TypePro
     for (auto& i : value.items) items.push_back(make_input_value(graph, i, {}));
     return Value::sequence(items);
   }
-  if (value.tensor.type == onnx::Type::String)
-    return Strings{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
+  if (value.tensor.type == onnx::ElementType::String)
+    return StringTensor{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
   return make_input_value(graph, onnx::array_of_tensor(value.tensor));
 }
 

@@ -52,9 +52,9 @@ class ModelChecker {
   };
 
   void add_problem(std::string text) {
-    constexpr size_t kMost = 50;
+    constexpr size_t kMaxProblems = 50;
     if (std::find(problems_.begin(), problems_.end(), text) != problems_.end()) return;
-    if (problems_.size() < kMost) problems_.push_back(std::move(text));
+    if (problems_.size() < kMaxProblems) problems_.push_back(std::move(text));
     else num_more_problems_++;
   }
 
@@ -65,7 +65,7 @@ class ModelChecker {
     for (auto& i : g.inputs) names.own_names.insert(i.name);
     for (auto& t : g.initializers) {
       names.own_names.insert(t.name);
-      if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String)
+      if (!onnx::dtype_of(t.type) && t.type != onnx::ElementType::String)
         add_problem("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
     }
     nodes(g.nodes, names, opsets, depth);
@@ -107,7 +107,7 @@ class ModelChecker {
     for (auto& a : n.attributes) {
       if (!def->has_attribute(a.name))
         add_problem(n.label() + " has the attribute '" + a.name + "', which is not supported");
-      if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String)
+      if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::ElementType::String)
         add_problem(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) +
                     ", which is not supported");
     }
@@ -172,7 +172,7 @@ Result<std::vector<ModelInput>> OnnxModel::inputs(const std::map<std::string, in
       ModelInput input{info->name, info->type, dtypes::void_, {}};
       if (info->type.kind == onnx::TypeProto::Kind::Tensor) {
         if (auto d = onnx::dtype_of(info->type.element_type)) input.dtype = *d;
-        else if (info->type.element_type != onnx::Type::String)
+        else if (info->type.element_type != onnx::ElementType::String)
           throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.element_type) +
                         ", which is not supported");
         if (info->type.shape) {
@@ -233,8 +233,8 @@ const Value* ModelBuilder::find_value(const std::string& name) const {
 }
 
 Value ModelBuilder::value_of(const onnx::TensorProto& t) {
-  if (t.type == onnx::Type::String) {
-    Strings out{t.dims, {}};
+  if (t.type == onnx::ElementType::String) {
+    StringTensor out{t.dims, {}};
     for (auto s : t.strings) out.items.emplace_back(s);
     if (int64_t(out.items.size()) != t.num_elements())
       throw Failure("tensor '" + t.name + "' has " + std::to_string(out.items.size()) + " strings, its shape needs " +
@@ -242,9 +242,9 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
     return out;
   }
   onnx::TensorBytes bytes = onnx::bytes_of_tensor(t, folder_);
-  auto narrow = onnx::is_narrow_type(t.type) ? t.type : onnx::Type::Undefined;
+  auto narrow = onnx::is_narrow_type(t.type) ? t.type : onnx::ElementType::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
-  tensor_state(graph_).buffer_data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
+  shared_tensor_state(graph_).buffer_data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
   if (!t.dims.empty()) return {out, narrow};
   Array value = evaluate_tensor(out);  // make a scalar a CONST instead of a BUFFER
   if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};
@@ -264,7 +264,7 @@ std::string ModelBuilder::tensor_name(UOp buffer) const {
   return "";
 }
 
-bool ModelBuilder::is_known(const Tensor& tensor) { return unknown_buffers(std::span(&tensor, 1)).empty(); }
+bool ModelBuilder::has_known_value(const Tensor& tensor) { return unknown_buffers(std::span(&tensor, 1)).empty(); }
 
 Array ModelBuilder::evaluate_tensor(const Tensor& tensor) {
   auto& slot = evaluated_arrays_[tensor.uop()];
@@ -351,9 +351,9 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   const OpDef* def = find_op(node.domain, node.op, version);
   if (!def) throw Failure("the op is not supported");
   const NarrowTypeUse use = narrow_type_use(node.op);
-  auto narrow = onnx::Type::Undefined;
+  auto narrow = onnx::ElementType::Undefined;
   for (size_t i = 0; i < inputs.size(); i++) {
-    if (inputs[i].narrow_type() == onnx::Type::Undefined) continue;
+    if (inputs[i].narrow_type() == onnx::ElementType::Undefined) continue;
     if (use == NarrowTypeUse::Refused)
       throw Failure("input " + std::to_string(i) + " is of " + onnx::name_of(inputs[i].narrow_type()) +
                     ", which is not supported");
@@ -361,7 +361,7 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   }
   OpCall call(*this, node, version, std::move(inputs));
   Values out = def->run(call);
-  if (use == NarrowTypeUse::Kept && narrow != onnx::Type::Undefined)
+  if (use == NarrowTypeUse::Kept && narrow != onnx::ElementType::Undefined)
     for (Value& v : out) v = {v.tensor(), narrow};
   return out;
 }
@@ -371,8 +371,8 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
   std::vector<onnx::NodeProto> nodes = function.nodes;
   for (auto& n : nodes) {
     std::erase_if(n.attributes, [&](onnx::Attribute& a) {
-      if (a.reference.empty()) return false;
-      auto* given = node.attribute(a.reference);
+      if (a.ref_attr_name.empty()) return false;
+      auto* given = node.attribute(a.ref_attr_name);
       if (!given) return true;
       std::string name = a.name;
       a = *given;

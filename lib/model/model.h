@@ -69,7 +69,7 @@ class ModelBuilder {
   // Computes a tensor in REF. Throws Failure if REF fails, or if the tensor depends on a buffer without values.
   Array evaluate_tensor(const Tensor& tensor);
   // Returns true if the tensor depends on no buffer without values.
-  bool is_known(const Tensor& tensor);
+  bool has_known_value(const Tensor& tensor);
 
   Value value_of(const onnx::TensorProto& tensor);
   // Returns the name of the outermost scope's tensor in `buffer`, or "".

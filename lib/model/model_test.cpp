@@ -50,7 +50,7 @@ std::string value_info(int field, const std::string& name, const std::vector<std
 std::string model_of(const std::string& graph) { return number(1, 8) + bytes(7, graph) + bytes(8, number(2, 17)); }
 
 Result<OnnxModel> load(const std::string& data, const std::string& path = "") {
-  auto proto = onnx::read_model_bytes(onnx::Bytes::bytes_from_string(data), path);
+  auto proto = onnx::read_model_bytes(onnx::SharedBytes::bytes_from_string(data), path);
   return proto ? OnnxModel::make_from_proto(std::move(*proto)) : Result<OnnxModel>(proto.diag());
 }
 std::string error_of(const std::string& data) {

@@ -13,48 +13,48 @@
 
 namespace tgc::onnx {
 
-class Bytes {
+class SharedBytes {
  public:
-  static Result<std::shared_ptr<const Bytes>> map_file(const std::string& path);
-  static std::shared_ptr<const Bytes> bytes_from_string(std::string bytes);
-  ~Bytes();
-  Bytes(const Bytes&) = delete;
+  static Result<std::shared_ptr<const SharedBytes>> map_file(const std::string& path);
+  static std::shared_ptr<const SharedBytes> bytes_from_string(std::string bytes);
+  ~SharedBytes();
+  SharedBytes(const SharedBytes&) = delete;
   std::string_view view() const { return bytes_view_; }
   bool is_mapped() const { return file_mapping_ != nullptr; }
 
  private:
-  Bytes() = default;
+  SharedBytes() = default;
   std::string_view bytes_view_;
   std::string owned_bytes_;
   void* file_mapping_ = nullptr;
 };
 
 // Values of TensorProto.DataType.
-enum class Type : int32_t {
+enum class ElementType : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
-std::string name_of(Type type);              // returns ONNX's name, such as "FLOAT16", or "type 99" for an unknown type
+std::string name_of(ElementType type);  // returns ONNX's name, such as "FLOAT16", or "type 99" for an unknown type
 // Returns the dtype in which elements are kept, a wider one for a narrow type; nullopt if there is none.
-std::optional<DType> dtype_of(Type type);
+std::optional<DType> dtype_of(ElementType type);
 // Returns the type that is not narrow and whose elements have this dtype, or Undefined.
-Type type_of(DType dtype);
+ElementType type_of(DType dtype);
 // Returns true for the 4-bit types and the 8-bit floats.
-bool is_narrow_type(Type type);
+bool is_narrow_type(ElementType type);
 
 struct NarrowFloat {
-  int mantissa, bias;  // `mantissa` in bits
+  int mantissa_bits, exponent_bias;  // `mantissa_bits` in bits
   double max_finite;
   // Which bit patterns are infinity or NaN. Ieee: those with the largest exponent. Nan: those whose bits except the
   // sign are all set are NaN. NegativeZeroIsNan: the bits of -0 are NaN. None: all are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int num_bits = 8;
 };
-std::optional<NarrowFloat> find_narrow_float(Type type);
+std::optional<NarrowFloat> find_narrow_float(ElementType type);
 
 struct TensorProto {
   std::string name;
-  Type type = Type::Undefined;
+  ElementType type = ElementType::Undefined;
   std::vector<int64_t> dims;
   std::optional<std::string_view> raw_data = {};
   std::vector<std::string_view> floats, doubles;  // little-endian bytes, in chunks
@@ -64,7 +64,7 @@ struct TensorProto {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
-  std::shared_ptr<const Bytes> file = {};         // owns what the string_views refer to
+  std::shared_ptr<const SharedBytes> file = {};         // owns what the string_views refer to
   // Throws Failure for a negative size, and for more than 2^46 elements.
   int64_t num_elements() const;
 };
@@ -78,7 +78,7 @@ struct ValueProto {
 
 struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Other } kind = Kind::None;
-  Type element_type = Type::Undefined;
+  ElementType element_type = ElementType::Undefined;
   struct Dim {
     std::optional<int64_t> value;  // nullopt: the size is symbolic (`name`) or unknown
     std::string name;
@@ -110,7 +110,7 @@ struct Attribute {
   std::shared_ptr<TensorProto> t;
   std::shared_ptr<GraphProto> g;
   std::shared_ptr<tgc::onnx::TypeProto> type;
-  std::string reference;  // in a model-local function: the attribute of the calling node that has the value
+  std::string ref_attr_name;  // in a model-local function: the attribute of the calling node that has the value
 };
 
 struct NodeProto {
@@ -147,7 +147,7 @@ struct ModelProto {
 
 // Fail if the file cannot be read, or if the data are malformed or not supported.
 Result<ModelProto> read_model_file(const std::string& path);
-Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
+Result<ModelProto> read_model_bytes(std::shared_ptr<const SharedBytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
 // Guesses from the first bytes whether `bytes` begins an ONNX model.

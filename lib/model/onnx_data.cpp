@@ -13,18 +13,18 @@
 
 namespace tgc::onnx {
 
-Bytes::~Bytes() {
+SharedBytes::~SharedBytes() {
   if (file_mapping_) munmap(file_mapping_, bytes_view_.size());
 }
 
-std::shared_ptr<const Bytes> Bytes::bytes_from_string(std::string bytes) {
-  std::shared_ptr<Bytes> out(new Bytes);
+std::shared_ptr<const SharedBytes> SharedBytes::bytes_from_string(std::string bytes) {
+  std::shared_ptr<SharedBytes> out(new SharedBytes);
   out->owned_bytes_ = std::move(bytes);
   out->bytes_view_ = out->owned_bytes_;
   return out;
 }
 
-Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
+Result<std::shared_ptr<const SharedBytes>> SharedBytes::map_file(const std::string& path) {
   auto trouble = [&](const char* what) {
     return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path};
   };
@@ -37,7 +37,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
     close(fd);
     return diag;
   }
-  std::shared_ptr<Bytes> out(new Bytes);
+  std::shared_ptr<SharedBytes> out(new SharedBytes);
   if (info.st_size > 0) {
     void* at = mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (at == MAP_FAILED) {
@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
     out->bytes_view_ = std::string_view(static_cast<const char*>(at), size_t(info.st_size));
   }
   close(fd);
-  return std::shared_ptr<const Bytes>(out);
+  return std::shared_ptr<const SharedBytes>(out);
 }
 
 namespace {
@@ -88,38 +88,38 @@ constexpr OnnxTypeInfo kTypes[] = {
     {"FLOAT4E2M1", dtypes::float16, NarrowFloat{1, 1, 6, Special::None, 4}}};
 
 double narrow_float_value(const NarrowFloat& f, int bits) {
-  int sign = bits >> (f.num_bits - 1), rest = bits & ((1 << (f.num_bits - 1)) - 1), exponent = rest >> f.mantissa,
-      fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.num_bits - 1 - f.mantissa)) - 1;
+  int sign = bits >> (f.num_bits - 1), rest = bits & ((1 << (f.num_bits - 1)) - 1), exponent = rest >> f.mantissa_bits,
+      fraction = rest & ((1 << f.mantissa_bits) - 1), most = (1 << (f.num_bits - 1 - f.mantissa_bits)) - 1;
   if (f.special == Special::NegativeZeroIsNan && sign && !rest) return NAN;
   if (f.special == Special::Nan && rest == (1 << (f.num_bits - 1)) - 1) return NAN;
   if (f.special == Special::Ieee && exponent == most) return fraction ? NAN : sign ? -HUGE_VAL : HUGE_VAL;
-  double size =
-      std::ldexp(exponent ? fraction + (1 << f.mantissa) : fraction, std::max(exponent, 1) - f.bias - f.mantissa);
+  double size = std::ldexp(exponent ? fraction + (1 << f.mantissa_bits) : fraction,
+                           std::max(exponent, 1) - f.exponent_bias - f.mantissa_bits);
   return sign ? -size : size;
 }
 
 }  // namespace
 
-std::string name_of(Type type) {
+std::string name_of(ElementType type) {
   auto i = size_t(type);
   return i < std::size(kTypes) ? kTypes[i].name : "type " + std::to_string(int(type));
 }
 
-std::optional<DType> dtype_of(Type type) {
+std::optional<DType> dtype_of(ElementType type) {
   auto i = size_t(type);
   return i < std::size(kTypes) ? kTypes[i].dtype : std::nullopt;
 }
 
-bool is_narrow_type(Type type) { return type >= Type::Float8E4M3FN && type <= Type::Float4E2M1; }
+bool is_narrow_type(ElementType type) { return type >= ElementType::Float8E4M3FN && type <= ElementType::Float4E2M1; }
 
-std::optional<NarrowFloat> find_narrow_float(Type type) {
+std::optional<NarrowFloat> find_narrow_float(ElementType type) {
   return is_narrow_type(type) ? kTypes[size_t(type)].narrow : std::nullopt;
 }
 
-Type type_of(DType dtype) {
-  for (int t = 1; t <= int(Type::BFloat16); t++)
-    if (auto d = dtype_of(Type(t)); d && *d == dtype) return Type(t);
-  return Type::Undefined;
+ElementType type_of(DType dtype) {
+  for (int t = 1; t <= int(ElementType::BFloat16); t++)
+    if (auto d = dtype_of(ElementType(t)); d && *d == dtype) return ElementType(t);
+  return ElementType::Undefined;
 }
 
 int64_t TensorProto::num_elements() const {
@@ -153,23 +153,23 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
 }
 
 // Maps the file, or returns this thread's earlier mapping of it if that is still in use.
-std::shared_ptr<const Bytes> external_file(const std::string& path) {
-  static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
+std::shared_ptr<const SharedBytes> external_file(const std::string& path) {
+  static thread_local std::map<std::string, std::weak_ptr<const SharedBytes>> open;
   if (auto bytes = open[path].lock()) return bytes;
-  auto bytes = Bytes::map_file(path).value_or_throw();
+  auto bytes = SharedBytes::map_file(path).value_or_throw();
   open[path] = bytes;
   return bytes;
 }
 
 template <class T, class From>
-void append_as(std::string& out, const std::vector<From>& values) {
+void append_converted(std::string& out, const std::vector<From>& values) {
   for (From v : values) {
     auto t = T(v);
     out.append(reinterpret_cast<const char*>(&t), sizeof t);
   }
 }
 
-bool is_four_bit_type(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
+bool is_four_bit_type(ElementType type) { return type >= ElementType::UInt4 && type <= ElementType::Float4E2M1; }
 
 size_t num_stored_bytes(const TensorProto& t) {
   auto count = size_t(t.num_elements());
@@ -184,8 +184,8 @@ std::shared_ptr<std::string> widen_elements(const TensorProto& t, std::string_vi
   for (int64_t i = 0; i < t.num_elements(); i++) {
     int bits =
         is_four_bit_type(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
-    if (format) append_as<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
-    else *out += char(t.type == Type::Int4 && bits > 7 ? bits - 16 : bits);
+    if (format) append_converted<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
+    else *out += char(t.type == ElementType::Int4 && bits > 7 ? bits - 16 : bits);
   }
   return out;
 }
@@ -197,10 +197,10 @@ std::string typed_field_bytes(const TensorProto& t, DType dtype) {
   for (auto chunk : t.doubles) out += chunk;
   if (!out.empty() || t.ints.empty()) return out;
   switch (is_narrow_type(t.type) ? 1 : dtype.itemsize()) {
-    case 1: append_as<uint8_t>(out, t.ints); break;
-    case 2: append_as<uint16_t>(out, t.ints); break;
-    case 4: append_as<uint32_t>(out, t.ints); break;
-    default: append_as<uint64_t>(out, t.ints); break;
+    case 1: append_converted<uint8_t>(out, t.ints); break;
+    case 2: append_converted<uint16_t>(out, t.ints); break;
+    case 4: append_converted<uint32_t>(out, t.ints); break;
+    default: append_converted<uint64_t>(out, t.ints); break;
   }
   return out;
 }

@@ -9,11 +9,11 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-class Reader {
+class OnnxReader {
  public:
-  explicit Reader(std::shared_ptr<const Bytes> file) : file_(std::move(file)), start_(file_->view().data()) {}
+  explicit OnnxReader(std::shared_ptr<const SharedBytes> file) : file_(std::move(file)), start_(file_->view().data()) {}
 
-  WireReader whole(const char* what) const { return WireReader(file_->view(), what, start_); }
+  WireReader whole_message(const char* what) const { return WireReader(file_->view(), what, start_); }
 
   ModelProto model(WireReader r) {
     ModelProto out;
@@ -38,7 +38,7 @@ class Reader {
     while (r.next_field()) {
       switch (r.field_number()) {
         case 1: r.append_integers(out.dims); break;
-        case 2: out.type = Type(int32_t(r.integer())); break;
+        case 2: out.type = ElementType(int32_t(r.integer())); break;
         case 4: out.floats.push_back(r.read_fixed_bytes(4)); break;
         case 5: case 7: case 11: r.append_integers(out.ints); break;
         case 6: out.strings.push_back(r.bytes()); break;
@@ -54,7 +54,7 @@ class Reader {
 
   ValueProto sequence(WireReader r) {
     ValueProto out{ValueProto::Kind::Sequence, {}, {}};
-    Depth depth(*this);
+    NestingLevel depth(*this);
     while (r.next_field()) {
       switch (r.field_number()) {
         case 3: out.items.push_back({ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}); break;
@@ -67,7 +67,7 @@ class Reader {
 
   ValueProto optional(WireReader r) {
     ValueProto out;
-    Depth depth(*this);
+    NestingLevel depth(*this);
     while (r.next_field()) {
       switch (r.field_number()) {
         case 3: out = {ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}; break;
@@ -79,18 +79,18 @@ class Reader {
   }
 
  private:
-  struct Depth {
-    explicit Depth(Reader& reader) : reader(reader) {
+  struct NestingLevel {
+    explicit NestingLevel(OnnxReader& reader) : reader(reader) {
       if (++reader.nesting_depth_ > kMaxDepth)
         throw Failure("graphs, sequences or types are nested more than " + std::to_string(kMaxDepth) + " deep");
     }
-    ~Depth() { reader.nesting_depth_--; }
-    Reader& reader;
+    ~NestingLevel() { reader.nesting_depth_--; }
+    OnnxReader& reader;
   };
 
   GraphProto graph(WireReader r) {
     GraphProto out;
-    Depth depth(*this);
+    NestingLevel depth(*this);
     while (r.next_field()) {
       switch (r.field_number()) {
         case 1: out.nodes.push_back(node(r.message("a node"))); break;
@@ -136,13 +136,13 @@ class Reader {
         case 9: out.strings.push_back(r.string()); break;
         case 14: out.type = std::make_shared<onnx::TypeProto>(type(r.message("a type"))); break;
         case 20: out.kind = Attribute::Kind(int32_t(r.integer())); break;
-        case 21: out.reference = r.string(); break;
+        case 21: out.ref_attr_name = r.string(); break;
       }
     }
     using Kind = Attribute::Kind;
     if ((out.kind == Kind::Tensor && !out.t) || (out.kind == Kind::Graph && !out.g) ||
         (out.kind == Kind::TypeProto && !out.type)) {
-      if (out.reference.empty()) r.fail("attribute '" + out.name + "' has no value");
+      if (out.ref_attr_name.empty()) r.fail("attribute '" + out.name + "' has no value");
     }
     return out;
   }
@@ -166,7 +166,7 @@ class Reader {
 
   onnx::TypeProto type(WireReader r) {
     onnx::TypeProto out;
-    Depth depth(*this);
+    NestingLevel depth(*this);
     while (r.next_field()) {
       using Kind = onnx::TypeProto::Kind;
       switch (r.field_number()) {
@@ -189,7 +189,7 @@ class Reader {
   void tensor_type(WireReader r, onnx::TypeProto& out) {
     out.kind = onnx::TypeProto::Kind::Tensor;
     while (r.next_field()) {
-      if (r.field_number() == 1) out.element_type = Type(int32_t(r.integer()));
+      if (r.field_number() == 1) out.element_type = ElementType(int32_t(r.integer()));
       if (r.field_number() != 2) continue;
       out.shape.emplace();
       for (WireReader dims = r.message("a shape"); dims.next_field();) {
@@ -248,15 +248,15 @@ class Reader {
     if (key == "length") out.length = number(r, key, value);
   }
 
-  std::shared_ptr<const Bytes> file_;
+  std::shared_ptr<const SharedBytes> file_;
   const char* start_;
   int nesting_depth_ = 0;
 };
 
 template <class Read>
-auto read_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path, Read read) {
+auto read_bytes(std::shared_ptr<const SharedBytes> bytes, const std::string& path, Read read) {
   auto out = catch_failures([&] {
-    Reader reader(bytes);
+    OnnxReader reader(bytes);
     return read(reader);
   });
   if (!out) out.diag().file = path;
@@ -265,27 +265,27 @@ auto read_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path, Rea
 
 }  // namespace
 
-Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path) {
-  return read_bytes(bytes, path, [&](Reader& r) {
-    ModelProto model = r.model(r.whole("the model"));
+Result<ModelProto> read_model_bytes(std::shared_ptr<const SharedBytes> bytes, const std::string& path) {
+  return read_bytes(bytes, path, [&](OnnxReader& r) {
+    ModelProto model = r.model(r.whole_message("the model"));
     model.path = path;
     return model;
   });
 }
 
 Result<ModelProto> read_model_file(const std::string& path) {
-  auto bytes = Bytes::map_file(path);
+  auto bytes = SharedBytes::map_file(path);
   if (!bytes) return bytes.diag();
   return read_model_bytes(*bytes, path);
 }
 
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
-  auto bytes = Bytes::map_file(path);
+  auto bytes = SharedBytes::map_file(path);
   if (!bytes) return bytes.diag();
-  return read_bytes(*bytes, path, [&](Reader& r) {
-    if (type.kind == TypeProto::Kind::Sequence) return r.sequence(r.whole("the sequence"));
-    if (type.kind == TypeProto::Kind::Optional) return r.optional(r.whole("the optional"));
-    return ValueProto{ValueProto::Kind::Tensor, r.tensor(r.whole("the tensor")), {}};
+  return read_bytes(*bytes, path, [&](OnnxReader& r) {
+    if (type.kind == TypeProto::Kind::Sequence) return r.sequence(r.whole_message("the sequence"));
+    if (type.kind == TypeProto::Kind::Optional) return r.optional(r.whole_message("the optional"));
+    return ValueProto{ValueProto::Kind::Tensor, r.tensor(r.whole_message("the tensor")), {}};
   });
 }
 

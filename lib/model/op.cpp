@@ -20,10 +20,10 @@ const Value& OpCall::value(size_t i) const {
   return inputs_[i];
 }
 
-onnx::Type OpCall::type(size_t i) const {
-  onnx::Type narrow = value(i).narrow_type();
-  return narrow != onnx::Type::Undefined ? narrow
-         : value(i).is_strings()         ? onnx::Type::String
+onnx::ElementType OpCall::type(size_t i) const {
+  onnx::ElementType narrow = value(i).narrow_type();
+  return narrow != onnx::ElementType::Undefined ? narrow
+         : value(i).is_strings()         ? onnx::ElementType::String
                                          : onnx::type_of(tensor(i).dtype());
 }
 
@@ -155,8 +155,8 @@ const onnx::GraphProto& OpCall::attribute_graph(std::string_view name) const {
 }
 
 DType OpCall::dtype_of(int64_t type) const {
-  auto d = onnx::dtype_of(onnx::Type(int32_t(type)));
-  if (!d) throw Failure("the type " + onnx::name_of(onnx::Type(int32_t(type))) + " is not supported");
+  auto d = onnx::dtype_of(onnx::ElementType(int32_t(type)));
+  if (!d) throw Failure("the type " + onnx::name_of(onnx::ElementType(int32_t(type))) + " is not supported");
   return *d;
 }
 
@@ -193,21 +193,22 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
   return best;
 }
 
-Tensor to_narrow_type(const Tensor& x, onnx::Type type, bool saturate) {
+Tensor to_narrow_type(const Tensor& x, onnx::ElementType type, bool saturate) {
   using Special = onnx::NarrowFloat::Special;
   auto format = onnx::find_narrow_float(type);
   DType dtype = *onnx::dtype_of(type);
   if (!format) {
     Tensor low = x.cast(dtypes::int32);
-    return (type == onnx::Type::Int4 ? (low + 8).bitwise_and(low.number(15)) - 8 : low.bitwise_and(low.number(15)))
+    return (type == onnx::ElementType::Int4 ? (low + 8).bitwise_and(low.number(15)) - 8
+                                            : low.bitwise_and(low.number(15)))
         .cast(dtype);
   }
   // `step` is the distance between neighbouring numbers of the narrow format at x, a power of two.
   Tensor wide = x.cast(dtypes::float32);
   auto bitcast = [](const Tensor& t, DType to) { return Tensor(t.graph().node(Op::BITCAST, to, t.uop())); };
   Tensor bits = bitcast(wide, dtypes::int32), exponent = bits.bitwise_and(bits.number(0x7F800000));
-  Tensor step =
-      bitcast(exponent.maximum(Const((128 - format->bias) << 23)) - (format->mantissa << 23), dtypes::float32);
+  Tensor step = bitcast(exponent.maximum(Const((128 - format->exponent_bias) << 23)) - (format->mantissa_bits << 23),
+                        dtypes::float32);
   Tensor y = (wide / step).round() * step;
   double beyond = saturate || format->special == Special::None ? format->max_finite
                   : format->special == Special::Ieee           ? HUGE_VAL

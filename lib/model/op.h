@@ -33,7 +33,7 @@ class OpCall {
   size_t num_inputs() const { return inputs_.size(); }
   bool has_input(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
-  onnx::Type type(size_t i) const;
+  onnx::ElementType type(size_t i) const;
   Tensor tensor(size_t i) const;
   Tensor tensor_or_none(size_t i) const { return has_input(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;
@@ -76,7 +76,7 @@ class OpCall {
 // Converts a tensor to a narrow type (onnx.h:is_narrow_type), and returns it in the wider dtype of this type
 // (onnx.h:dtype_of). An integer type keeps the low bits. A float type rounds; a number that is too large becomes the
 // largest finite one, with `saturate` or if the type has neither infinity nor NaN; else infinity or NaN.
-Tensor to_narrow_type(const Tensor& x, onnx::Type type, bool saturate);
+Tensor to_narrow_type(const Tensor& x, onnx::ElementType type, bool saturate);
 
 Tensor equality_of_strings(OpCall& c);  // defined in ops_text.cpp
 

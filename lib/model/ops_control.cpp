@@ -30,7 +30,7 @@ bool have_same_types(const Values& a, const Values& b) {
 Values if_op(OpCall& c) {
   Tensor condition = c.tensor(0);
   auto &yes = c.attribute_graph("then_branch"), &no = c.attribute_graph("else_branch");
-  if (c.builder().is_known(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
+  if (c.builder().has_known_value(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run_graph(yes, Values{}), b = c.builder().run_graph(no, Values{});
   // WHERE chooses between tensors of equal shape and dtype; for other values, the condition's value must be known.
   if (a.size() != b.size() || !have_same_types(a, b)) return c.integer(0) ? a : b;
@@ -40,7 +40,7 @@ Values if_op(OpCall& c) {
   return out;
 }
 
-bool condition_value(OpCall& c, const Value& v) {
+bool evaluate_condition(OpCall& c, const Value& v) {
   Array a = c.builder().evaluate_tensor(v.tensor());
   if (a.size() != 1) throw Failure("a condition of " + std::to_string(a.size()) + " elements");
   return element_as_double(a, 0) != 0;
@@ -49,7 +49,7 @@ bool condition_value(OpCall& c, const Value& v) {
 Values loop(OpCall& c) {
   auto& body = c.attribute_graph("body");
   int64_t trips = c.has_input(0) ? c.integer(0) : kMaxTrips + 1;
-  bool go_on = !c.has_input(1) || condition_value(c, c.value(1));
+  bool go_on = !c.has_input(1) || evaluate_condition(c, c.value(1));
   Values carried;
   for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has_input(i) ? c.value(i) : Value());
   size_t state = carried.size();
@@ -63,7 +63,7 @@ Values loop(OpCall& c) {
     in.insert(in.end(), carried.begin(), carried.end());
     Values out = c.builder().run_graph(body, in);
     bool last = i + 1 == trips;
-    if (!last || c.builder().is_known(out[0].tensor())) go_on = condition_value(c, out[0]);
+    if (!last || c.builder().has_known_value(out[0].tensor())) go_on = evaluate_condition(c, out[0]);
     for (size_t j = 0; j < state; j++) carried[j] = out[1 + j];
     for (size_t j = 0; j < scanned.size(); j++) scanned[j].push_back(out[1 + state + j]);
   }
@@ -183,8 +183,8 @@ Values split_to_sequence(OpCall& c) {
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
   bool keep = c.attribute_flag("keepdims", true) || c.has_input(1);
   Tensors parts;
-  if (!c.has_input(1)) parts = x.split_by(1, axis);
-  else if (c.tensor(1).ndim() == 0) parts = x.split_by(std::min(c.integer(1), n), axis);
+  if (!c.has_input(1)) parts = x.split_by_size(1, axis);
+  else if (c.tensor(1).ndim() == 0) parts = x.split_by_size(std::min(c.integer(1), n), axis);
   else parts = x.split(c.ints(1), axis);
   Values items;
   for (auto& t : parts) items.push_back(keep ? t : t.squeeze(axis));

@@ -14,7 +14,7 @@ Values gather(OpCall& c) {
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
   c.check_range(1, -n, n - 1, "index");
   // few, known indices: concatenate slices of x
-  if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
+  if (indices.numel() > 0 && indices.numel() < 9 && c.builder().has_known_value(indices)) {
     Ints own = x.shape();
     Ints to =
         concat_ints({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
@@ -54,7 +54,7 @@ void check_index_tuples(OpCall& c, const Tensor& x, int64_t first) {
 
 std::vector<Tensor::Index> index_columns(const Tensor& indices) {
   std::vector<Tensor::Index> out;
-  for (auto& column : indices.split_by(1, -1)) out.push_back(column.squeeze(-1));
+  for (auto& column : indices.split_by_size(1, -1)) out.push_back(column.squeeze(-1));
   return out;
 }
 
@@ -80,7 +80,7 @@ Values gather_nd(OpCall& c) {
 }
 
 // Returns tinygrad's name of the attribute's reduction; "" for "none".
-std::string_view reduction_of(OpCall& c) {
+std::string_view scatter_reduction(OpCall& c) {
   static const std::map<std::string, std::string_view> kNames{
       {"none", ""}, {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
   auto found = kNames.find(c.attribute_string("reduction", "none"));
@@ -93,7 +93,7 @@ Values scatter_elements(OpCall& c) {
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
   Tensor indices = wrap_negative_indices(c.tensor(1), x.size(axis)), updates = c.tensor(2);
   c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
-  std::string_view reduction = reduction_of(c);
+  std::string_view reduction = scatter_reduction(c);
   if (reduction.empty()) return {x.scatter(axis, indices, updates)};
   return {x.scatter_reduce(axis, indices, updates, reduction).cast(x.dtype())};
 }
@@ -107,7 +107,7 @@ Values scatter_nd(OpCall& c) {
   Tensor flat = indices.reshape({-1, indices.size(-1)});
   updates = updates.reshape(concat_ints({{flat.size(0)}, rest}));
   if (flat.size(0) == 0) return {x};
-  return {x.setitem(index_columns(flat), updates, reduction_of(c)).cast(x.dtype())};
+  return {x.setitem(index_columns(flat), updates, scatter_reduction(c)).cast(x.dtype())};
 }
 
 Values tensor_scatter(OpCall& c) {

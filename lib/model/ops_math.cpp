@@ -9,19 +9,19 @@ namespace {
 
 // Computes in float32 if x has a smaller float dtype, because several roundings would lose precision.
 template <class F>
-Tensor in_float32(const Tensor& x, F f) {
+Tensor apply_in_float32(const Tensor& x, F f) {
   bool narrow = x.is_floating_point() && x.dtype().itemsize() < 4;
   return narrow ? f(x.cast(dtypes::float32)) : f(x);
 }
 
 template <class F>
-Tensor keep_dtype(OpCall& c, F f) {
-  return in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
+Tensor apply_and_restore_dtype(OpCall& c, F f) {
+  return apply_in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
 }
 
 template <Tensor (Tensor::*F)() const>
 Values unary_op(OpCall& c) {
-  Tensor x = c.tensor(0), y = in_float32(x, [](const Tensor& t) { return (t.*F)(); });
+  Tensor x = c.tensor(0), y = apply_in_float32(x, [](const Tensor& t) { return (t.*F)(); });
   return {dtypes::is_float(y.dtype()) && x.is_floating_point() ? y.cast(x.dtype()) : y};
 }
 
@@ -59,17 +59,17 @@ Tensor onnx_mod(OpCall& c) {
   bool fmod = c.attribute_flag("fmod", false);
   if (!fmod) return x % y;
   if (!x.is_floating_point()) return x - x.div(y, Tensor::Rounding::Trunc) * y;
-  return in_float32(x,
-                    [&](const Tensor& a) {
+  return apply_in_float32(x,
+                          [&](const Tensor& a) {
                       Tensor b = y.cast(a.dtype()).abs(), size = a.abs(),
                              rest = size - size.div(b, Tensor::Rounding::Trunc) * b;
                       rest = rest.ge(b).where(rest - b, rest.lt(Const(0)).where(rest + b, rest));
                       return a.lt(Const(0)).where(-rest, rest);
-                    })
+                          })
       .cast(x.dtype());
 }
 
-Tensor shift(OpCall& c) {
+Tensor bit_shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
   // `power` is 2 ** y, computed exactly as a product over the bits of y; 0 if the dtype cannot hold it
@@ -109,13 +109,13 @@ std::string onnx_number_text(const Array& a, int64_t i) {
 Values cast_to_string(OpCall& c) {
   if (c.value(0).is_strings()) return {c.value(0)};
   Array a = c.array(0);
-  Strings out{Ints(a.shape().begin(), a.shape().end()), {}};
+  StringTensor out{Ints(a.shape().begin(), a.shape().end()), {}};
   for (int64_t i = 0; i < a.size(); i++) out.items.push_back(onnx_number_text(a, i));
   return {out};
 }
 
-Values cast_to(OpCall& c, onnx::Type type) {
-  if (type == onnx::Type::String) return cast_to_string(c);
+Values cast_to(OpCall& c, onnx::ElementType type) {
+  if (type == onnx::ElementType::String) return cast_to_string(c);
   DType to = c.dtype_of(int64_t(type));
   if (onnx::is_narrow_type(type) && !c.value(0).is_strings())
     return {{to_narrow_type(c.tensor(0), type, c.attribute_flag("saturate", true)), type}};
@@ -177,23 +177,23 @@ std::span<const OpDef> math_ops() {
     {"Sigmoid", 1, "consumed_inputs", unary_op<&Tensor::sigmoid>},
     {"HardSwish", 14, "", unary_op<&Tensor::hardswish>},
     {"Softsign", 1, "", unary_op<&Tensor::softsign>},
-    {"Softplus", 1, "", [](OpCall& c) -> Values { return {keep_dtype(c, [](const Tensor& x) { return x.softplus(); })}; }},
+    {"Softplus", 1, "", [](OpCall& c) -> Values { return {apply_and_restore_dtype(c, [](const Tensor& x) { return x.softplus(); })}; }},
     {"Mish", 18, "", unary_op<&Tensor::mish>},
-    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return x.elu(c.attribute_float("alpha", 1.0)); })}; }},
+    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {apply_and_restore_dtype(c, [&](const Tensor& x) { return x.elu(c.attribute_float("alpha", 1.0)); })}; }},
     {"Celu", 12, "alpha",
      [](OpCall& c) -> Values {
        double alpha = c.attribute_float("alpha", 1.0);
        if (alpha == 0) throw Failure("attribute 'alpha' is 0");
-       return {keep_dtype(c, [&](const Tensor& x) { return x.celu(alpha); })};
+       return {apply_and_restore_dtype(c, [&](const Tensor& x) { return x.celu(alpha); })};
      }},
     {"Selu", 1, "alpha gamma consumed_inputs",
-     [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return x.selu(c.attribute_float("alpha", 1.67326319217681884765625), c.attribute_float("gamma", 1.05070102214813232421875)); })}; }},
+     [](OpCall& c) -> Values { return {apply_and_restore_dtype(c, [&](const Tensor& x) { return x.selu(c.attribute_float("alpha", 1.67326319217681884765625), c.attribute_float("gamma", 1.05070102214813232421875)); })}; }},
     {"HardSigmoid", 1, "alpha beta consumed_inputs",
-     [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return (c.attribute_float("alpha", 0.2) * x + c.attribute_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
+     [](OpCall& c) -> Values { return {apply_and_restore_dtype(c, [&](const Tensor& x) { return (c.attribute_float("alpha", 0.2) * x + c.attribute_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
     {"Gelu", 20, "approximate",
      [](OpCall& c) -> Values {
        std::string how = c.attribute_choice("approximate", "none", {"none", "tanh"});
-       return {keep_dtype(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
+       return {apply_and_restore_dtype(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
      }},
     {"PRelu", 1, "consumed_inputs",
      [](OpCall& c) -> Values {
@@ -233,9 +233,9 @@ std::span<const OpDef> math_ops() {
     {"BitwiseOr", 18, "", binary_op<&Tensor::bitwise_or>},
     {"BitwiseXor", 18, "", binary_op<&Tensor::bitwise_xor>},
     {"BitwiseNot", 18, "", unary_op<&Tensor::bitwise_not>},
-    {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
+    {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {bit_shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
-    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attribute_int("to")))); }},
+    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::ElementType(int32_t(c.attribute_int("to")))); }},
     {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.type(1)); }},
   };
   // clang-format on

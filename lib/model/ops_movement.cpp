@@ -25,8 +25,8 @@ Values constant(OpCall& c) {
   if (auto* a = c.op_attribute("value_floats")) return {Tensor::from_values(g, a->floats)};
   if (auto* a = c.op_attribute("value_int")) return {Tensor::constant(g, a->i, dtypes::int64)};
   if (auto* a = c.op_attribute("value_ints")) return {Tensor::from_values(g, a->ints)};
-  if (auto* a = c.op_attribute("value_string")) return {Strings{{}, {a->s}}};
-  if (auto* a = c.op_attribute("value_strings")) return {Strings{{int64_t(a->strings.size())}, a->strings}};
+  if (auto* a = c.op_attribute("value_string")) return {StringTensor{{}, {a->s}}};
+  if (auto* a = c.op_attribute("value_strings")) return {StringTensor{{int64_t(a->strings.size())}, a->strings}};
   throw Failure("the constant has no value");
 }
 

@@ -37,23 +37,23 @@ struct QuantParamBroadcast {
 // Divides in double precision: tinygrad's product with the reciprocal may round halfway cases to the wrong integer.
 // METAL and WEBGPU have no doubles.
 Tensor divide_in_double(const Tensor& x, const Tensor& y) {
-  const std::string& device = tensor_state(x.graph()).device;
+  const std::string& device = shared_tensor_state(x.graph()).device;
   if (device == "METAL" || device == "WEBGPU") return x / y;
   return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
 }
 
 // Rounds, with ties to even, and clamps to the range of `to`. `zero` may be None.
-Tensor round_to_type(const Tensor& steps, const Tensor& zero, onnx::Type to) {
+Tensor round_to_type(const Tensor& steps, const Tensor& zero, onnx::ElementType to) {
   Tensor y = steps.cast(dtypes::float32).round();
   if (zero) y = y + zero.cast(dtypes::float32);
   DType dtype = *onnx::dtype_of(to);
-  if (to == onnx::Type::Int4) return y.clamp(Const(-8), Const(7)).cast(dtype);
-  if (to == onnx::Type::UInt4) return y.clamp(Const(0), Const(15)).cast(dtype);
+  if (to == onnx::ElementType::Int4) return y.clamp(Const(-8), Const(7)).cast(dtype);
+  if (to == onnx::ElementType::UInt4) return y.clamp(Const(0), Const(15)).cast(dtype);
   return clamp_cast(y, dtype);
 }
 
 Values quantize_linear(OpCall& c) {
-  using onnx::Type;
+  using onnx::ElementType;
   Tensor x = c.tensor(0), scale = c.tensor(1);
   QuantParamBroadcast spread(c, x);
   auto asked = Type(int32_t(c.attribute_int("output_dtype", 0)));
@@ -91,8 +91,8 @@ Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
   Tensor range = x.max().maximum(Const(0)) - low;
   Tensor scale = range.ne(Const(0)).where(divide_in_double(range, range.full_like(255)), Const(1));
-  Tensor zero = round_to_type(divide_in_double(-low, scale), {}, onnx::Type::UInt8);
-  return {round_to_type(divide_in_double(x, scale), zero, onnx::Type::UInt8), scale, zero};
+  Tensor zero = round_to_type(divide_in_double(-low, scale), {}, onnx::ElementType::UInt8);
+  return {round_to_type(divide_in_double(x, scale), zero, onnx::ElementType::UInt8), scale, zero};
 }
 
 Tensor subtract_zero_point(OpCall& c, size_t input, std::optional<size_t> zero) {
@@ -112,7 +112,7 @@ Tensor channel_param(const Tensor& v, const Tensor& like, int64_t axis) {
 }
 
 // Runs another op on `inputs`, with the attributes of this node.
-Tensor run_op(OpCall& c, std::string_view name, Values inputs) {
+Tensor run_other_op(OpCall& c, std::string_view name, Values inputs) {
   OpCall other(c.builder(), c.node(), c.opset_version(), std::move(inputs));
   return find_op("", name, c.opset_version())->run(other).at(0).tensor();
 }
@@ -120,7 +120,7 @@ Tensor run_op(OpCall& c, std::string_view name, Values inputs) {
 Values conv_integer(OpCall& c) {
   Tensor w = subtract_zero_point(c, 1, {});
   if (c.has_input(3)) w = w - channel_param(c.tensor(3).cast(dtypes::int32), w, 0);
-  return {run_op(c, "Conv", {subtract_zero_point(c, 0, 2), w})};
+  return {run_other_op(c, "Conv", {subtract_zero_point(c, 0, 2), w})};
 }
 
 Values matmul_integer(OpCall& c) {
@@ -139,7 +139,7 @@ Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale,
 Values qlinear_conv(OpCall& c) {
   Tensor w = subtract_zero_point(c, 3, {});
   w = w - channel_param(c.tensor(5).cast(dtypes::int32), w, 0);
-  Tensor y = run_op(c, "Conv", {subtract_zero_point(c, 0, 2), w, c.has_input(8) ? Value(c.tensor(8)) : Value()});
+  Tensor y = run_other_op(c, "Conv", {subtract_zero_point(c, 0, 2), w, c.has_input(8) ? Value(c.tensor(8)) : Value()});
   Tensor scale = c.tensor(1).reshape({}) * channel_param(c.tensor(4), y, 1);
   return {requantize(y, scale, c.tensor(6).reshape({}), c.tensor(7).reshape({}))};
 }

@@ -31,74 +31,76 @@ Tensor apply_activation(const std::string& name, std::optional<double> alpha, st
 class RecurrentOp {
  public:
   RecurrentOp(OpCall& c, int64_t gates, std::vector<std::string> default_activations)
-      : op_call_(c), gates_(gates), default_activations_(std::move(default_activations)) {
+      : op_call_(c), num_gates_(gates), default_activations_(std::move(default_activations)) {
     std::string direction = c.attribute_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
-    directions_ = direction == "bidirectional" ? 2 : 1;
-    reverse_first_ = direction == "reverse";
-    batch_first_ = c.attribute_flag("layout", false);
-    x_ = c.tensor(0);
-    if (x_.ndim() != 3) throw Failure("its input has " + std::to_string(x_.ndim()) + " axes, three are needed");
-    if (batch_first_) x_ = x_.transpose(0, 1);
-    steps_ = x_.size(0), batch_ = x_.size(1), hidden_ = c.tensor(2).size(-1);
-    if (c.op_attribute("hidden_size") && c.attribute_int("hidden_size") != hidden_)
+    num_directions_ = direction == "bidirectional" ? 2 : 1;
+    is_reversed_ = direction == "reverse";
+    is_batch_first_ = c.attribute_flag("layout", false);
+    input_ = c.tensor(0);
+    if (input_.ndim() != 3) throw Failure("its input has " + std::to_string(input_.ndim()) + " axes, three are needed");
+    if (is_batch_first_) input_ = input_.transpose(0, 1);
+    num_steps_ = input_.size(0), batch_size_ = input_.size(1), hidden_size_ = c.tensor(2).size(-1);
+    if (c.op_attribute("hidden_size") && c.attribute_int("hidden_size") != hidden_size_)
       throw Failure("its hidden_size is not that of its weights");
-    if (steps_ == 0) throw Failure("a sequence of no steps");
+    if (num_steps_ == 0) throw Failure("a sequence of no steps");
     if (c.has_input(4)) {
-      c.check_range(4, 0, steps_, "length");
+      c.check_range(4, 0, num_steps_, "length");
       lengths_ = c.ints(4);
-      if (int64_t(lengths_.size()) != batch_)
-        throw Failure(std::to_string(lengths_.size()) + " lengths for a batch of " + std::to_string(batch_));
+      if (int64_t(lengths_.size()) != batch_size_)
+        throw Failure(std::to_string(lengths_.size()) + " lengths for a batch of " + std::to_string(batch_size_));
     }
-    bool all = std::ranges::all_of(lengths_, [&](int64_t n) { return n == steps_; });
+    bool all = std::ranges::all_of(lengths_, [&](int64_t n) { return n == num_steps_; });
     if (all) lengths_.clear();
   }
 
   // cell(step, state) returns the next `states` state tensors, of which the first is the output of the step.
   template <class Cell>
   Values run(size_t states, Cell cell) {
-    std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
-    for (direction_ = 0; direction_ < directions_; direction_++) {
+    std::vector<Tensors> outputs(static_cast<size_t>(num_steps_)), last(states);
+    for (direction_index_ = 0; direction_index_ < num_directions_; direction_index_++) {
       Tensors state = initial_states(states);
-      bool backward = direction_ == 1 || reverse_first_;
-      Tensors of_step(static_cast<size_t>(steps_));
+      bool backward = direction_index_ == 1 || is_reversed_;
+      Tensors of_step(static_cast<size_t>(num_steps_));
       Tensor w = direction_slice(1), r = direction_slice(2), b = op_call_.has_input(3) ? direction_slice(3) : Tensor();
-      for (int64_t i = 0; i < steps_; i++) {
-        int64_t t = backward ? steps_ - 1 - i : i;
-        Tensor x = x_.slice_axis(0, {t, t + 1}).squeeze(0);
+      for (int64_t i = 0; i < num_steps_; i++) {
+        int64_t t = backward ? num_steps_ - 1 - i : i;
+        Tensor x = input_.slice_axis(0, {t, t + 1}).squeeze(0);
         Tensors next = cell(CellStep{*this, x, w, r, b}, state);
         of_step[size_t(t)] = next[0];
         if (!lengths_.empty()) hold_finished(t, state, next, of_step[size_t(t)]);
         state = next;
       }
-      for (int64_t t = 0; t < steps_; t++) outputs[size_t(t)].push_back(of_step[size_t(t)]);
+      for (int64_t t = 0; t < num_steps_; t++) outputs[size_t(t)].push_back(of_step[size_t(t)]);
       for (size_t s = 0; s < states; s++) last[s].push_back(state[s]);
     }
     Tensors stacked;
     for (auto& o : outputs) stacked.push_back(Tensor::stack(o));
     Tensor y = Tensor::stack(stacked);  // shape: steps, directions, batch, hidden
-    Values out{batch_first_ ? y.permute({2, 0, 1, 3}) : y};
+    Values out{is_batch_first_ ? y.permute({2, 0, 1, 3}) : y};
     for (auto& s : last) {
       Tensor t = Tensor::stack(s);
-      out.push_back(batch_first_ ? t.transpose(0, 1) : t);
+      out.push_back(is_batch_first_ ? t.transpose(0, 1) : t);
     }
     return out;
   }
 
   struct CellStep {
-    RecurrentOp& net;
+    RecurrentOp& recurrent_op;
     Tensor x, w, r, b;
     Tensor input_term(int64_t gate) const { return plus_bias(x.matmul(rows(w, gate).transpose()), gate); }
     Tensor recurrent_term(const Tensor& h, int64_t gate) const {
-      return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate);
+      return plus_bias(h.matmul(rows(r, gate).transpose()), recurrent_op.num_gates_ + gate);
     }
     Tensor gate_sum(const Tensor& h, int64_t gate) const { return input_term(gate) + recurrent_term(h, gate); }
-    Tensor activate(size_t which, const Tensor& v) const { return net.activate_gate(which, net.clip(v)); }
-    Tensor activate_unclipped(size_t which, const Tensor& v) const { return net.activate_gate(which, v); }
-    Tensor weight_block(size_t input, int64_t which) const { return rows(net.direction_slice(input), which); }
+    Tensor activate(size_t which, const Tensor& v) const {
+      return recurrent_op.activate_gate(which, recurrent_op.clip(v));
+    }
+    Tensor activate_unclipped(size_t which, const Tensor& v) const { return recurrent_op.activate_gate(which, v); }
+    Tensor weight_block(size_t input, int64_t which) const { return rows(recurrent_op.direction_slice(input), which); }
 
    private:
     Tensor rows(const Tensor& m, int64_t block) const {
-      return m.slice_axis(0, {block * net.hidden_, (block + 1) * net.hidden_});
+      return m.slice_axis(0, {block * recurrent_op.hidden_size_, (block + 1) * recurrent_op.hidden_size_});
     }
     Tensor plus_bias(const Tensor& v, int64_t block) const { return b ? v + rows(b, block) : v; }
   };
@@ -109,19 +111,19 @@ class RecurrentOp {
   // Returns the slice of an input for the current direction.
   Tensor direction_slice(size_t input) const {
     Tensor t = op_call_.tensor(input);
-    if (t.size(0) != directions_)
+    if (t.size(0) != num_directions_)
       throw Failure("input " + std::to_string(input) + " is for " + std::to_string(t.size(0)) + " directions, not " +
-                    std::to_string(directions_));
-    return t.slice_axis(0, {direction_, direction_ + 1}).squeeze(0);
+                    std::to_string(num_directions_));
+    return t.slice_axis(0, {direction_index_, direction_index_ + 1}).squeeze(0);
   }
 
   Tensors initial_states(size_t states) const {
     Tensors out;
     for (size_t s = 0; s < states; s++) {
       Tensor given = op_call_.tensor_or_none(5 + s);
-      if (given && batch_first_) given = given.transpose(0, 1);
-      out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0)
-                    : Tensor::full(op_call_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
+      if (given && is_batch_first_) given = given.transpose(0, 1);
+      out.push_back(given ? given.slice_axis(0, {direction_index_, direction_index_ + 1}).squeeze(0)
+                    : Tensor::full(op_call_.graph(), {batch_size_, hidden_size_}, 0.0, input_.dtype()));
     }
     return out;
   }
@@ -130,7 +132,7 @@ class RecurrentOp {
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
-    Tensor runs = Tensor::from_values(op_call_.graph(), running, dtypes::bool_).reshape({batch_, 1});
+    Tensor runs = Tensor::from_values(op_call_.graph(), running, dtypes::bool_).reshape({batch_size_, 1});
     for (size_t s = 0; s < after.size(); s++) after[s] = runs.where(after[s], before[s]);
     output = runs.where(output, Const(0.0));
   }
@@ -142,7 +144,7 @@ class RecurrentOp {
 
   Tensor activate_gate(size_t which, const Tensor& v) const {
     const onnx::Attribute* names = op_call_.op_attribute("activations");
-    size_t at = names ? size_t(direction_) * default_activations_.size() + which : which;
+    size_t at = names ? size_t(direction_index_) * default_activations_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
     // The attribute has elements only for activations with this parameter (`takers`).
@@ -160,11 +162,11 @@ class RecurrentOp {
   }
 
   OpCall& op_call_;
-  int64_t gates_;
+  int64_t num_gates_;
   std::vector<std::string> default_activations_;
-  int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
-  bool reverse_first_ = false, batch_first_ = false;
-  Tensor x_;
+  int64_t num_directions_ = 1, direction_index_ = 0, num_steps_ = 0, batch_size_ = 0, hidden_size_ = 0;
+  bool is_reversed_ = false, is_batch_first_ = false;
+  Tensor input_;
   Ints lengths_;  // empty if all sequences have the full length
 };
 

@@ -8,10 +8,10 @@ namespace tgc {
 namespace {
 
 struct ResizeAxis {
-  int64_t axis, from, to;
+  int64_t axis, source_size, target_size;
   double scale, roi_start = 0, roi_end = 1;
-  bool changes = true;
-  double length = double(to);  // size of the result, before it was rounded to an integer
+  bool is_resized = true;
+  double length = double(target_size);  // size of the result, before it was rounded to an integer
 };
 
 struct ResizeStyle {
@@ -21,14 +21,14 @@ struct ResizeStyle {
 };
 
 double source_coordinate(const ResizeAxis& a, const std::string& how, double i) {
-  auto last = double(a.from - 1);
+  auto last = double(a.source_size - 1);
   if (how == "half_pixel") return (i + 0.5) / a.scale - 0.5;
   if (how == "align_corners") return a.length <= 1 ? 0 : i * last / (a.length - 1);
   if (how == "asymmetric") return i / a.scale;
   if (how == "pytorch_half_pixel") return a.length <= 1 ? 0 : (i + 0.5) / a.scale - 0.5;
   if (how == "tf_half_pixel_for_nn") return (i + 0.5) / a.scale;
   if (how == "half_pixel_symmetric")
-    return double(a.from) / 2 * (1 - double(a.to) / a.length) + (i + 0.5) / a.scale - 0.5;
+    return double(a.source_size) / 2 * (1 - double(a.target_size) / a.length) + (i + 0.5) / a.scale - 0.5;
   if (how == "tf_crop_and_resize") {
     double start = a.roi_start * last, end = a.roi_end * last;
     return a.length <= 1 ? (start + end) / 2 : start + i * (end - start) / (a.length - 1);
@@ -64,14 +64,14 @@ FilterTaps filter_taps(const ResizeAxis& a, const ResizeStyle& style) {
   double stretch = style.antialias ? std::min(a.scale, 1.0) : 1, reach = (style.mode == "cubic" ? 2 : 1) / stretch;
   auto count = nearest ? 1 : 2 * int64_t(std::ceil(reach));
   FilterTaps out{std::vector<Ints>(size_t(count)), std::vector<std::vector<double>>(nearest ? 0 : size_t(count))};
-  for (int64_t i = 0; i < a.to; i++) {
+  for (int64_t i = 0; i < a.target_size; i++) {
     double at = source_coordinate(a, style.coordinates, double(i));
     auto first = nearest ? int64_t(nearest_coordinate(at, style.nearest)) : int64_t(std::floor(at)) - count / 2 + 1;
     std::vector<double> weights;
     double total = 0;
     for (int64_t t = 0; t < count; t++) {
-      bool is_outside = first + t < 0 || first + t >= a.from;
-      out.index[size_t(t)].push_back(std::clamp<int64_t>(first + t, 0, a.from - 1));
+      bool is_outside = first + t < 0 || first + t >= a.source_size;
+      out.index[size_t(t)].push_back(std::clamp<int64_t>(first + t, 0, a.source_size - 1));
       weights.push_back(is_outside && style.exclude_outside ? 0
                                                             : filter_weight(style, (double(first + t) - at) * stretch));
       total += weights.back();
@@ -88,14 +88,15 @@ Tensor broadcast_along(const Tensor& v, int64_t axis, const Ints& shape) {
 Tensor resize_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const FilterTaps& taps) {
   constexpr size_t kMostGathers = 4;
   if (taps.index.size() > kMostGathers) {
-    std::vector<double> matrix(size_t(a.from * a.to));
+    std::vector<double> matrix(size_t(a.source_size * a.target_size));
     for (size_t t = 0; t < taps.index.size(); t++)
-      for (size_t i = 0; i < size_t(a.to); i++) matrix[size_t(taps.index[t][i] * a.to) + i] += taps.weights[t][i];
-    Tensor weights = Tensor::from_values(c.graph(), matrix, x.dtype()).reshape({a.from, a.to});
+      for (size_t i = 0; i < size_t(a.target_size); i++)
+        matrix[size_t(taps.index[t][i] * a.target_size) + i] += taps.weights[t][i];
+    Tensor weights = Tensor::from_values(c.graph(), matrix, x.dtype()).reshape({a.source_size, a.target_size});
     return x.transpose(a.axis, -1).matmul(weights).transpose(a.axis, -1);
   }
   Ints shape = x.shape();
-  shape[size_t(a.axis)] = a.to;
+  shape[size_t(a.axis)] = a.target_size;
   Tensor out;
   for (size_t t = 0; t < taps.index.size(); t++) {
     Tensor part =
@@ -117,14 +118,14 @@ Tensor resize_axes(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>
   } else {
     x = x.cast(least_upper_dtype({x.dtype(), dtypes::float32}));
     for (auto& a : axes)
-      if (a.changes) x = resize_along(c, x, a, filter_taps(a, style));
+      if (a.is_resized) x = resize_along(c, x, a, filter_taps(a, style));
   }
   if (style.coordinates == "tf_crop_and_resize") {
     for (auto& a : axes) {
       Ints is_outside;
-      for (int64_t i = 0; i < a.to; i++) {
+      for (int64_t i = 0; i < a.target_size; i++) {
         double at = source_coordinate(a, style.coordinates, double(i));
-        is_outside.push_back(at < 0 || at > double(a.from - 1));
+        is_outside.push_back(at < 0 || at > double(a.source_size - 1));
       }
       const Tensor mask = Tensor::from_values(c.graph(), is_outside, dtypes::bool_);
       x = broadcast_along(mask, a.axis, x.shape()).where(Const(style.extrapolation), x);
@@ -190,11 +191,12 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   bool crops = style.coordinates == "tf_crop_and_resize";
   for (size_t i = 0; i < from.size(); i++) {
     ResizeAxis a{first + int64_t(i), from[i], target.sizes[i], target.scales[i]};
-    double length = double(a.from) * a.scale;
+    double length = double(a.source_size) * a.scale;
     if (std::fabs(length - a.length) > 1e-6) a.length = length;  // a smaller difference is a rounding error
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
-    a.changes = a.from != a.to || std::fabs(a.scale - 1) > 1e-9 || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    if (a.changes || !axes.empty()) axes.push_back(a);
+    a.is_resized = a.source_size != a.target_size || std::fabs(a.scale - 1) > 1e-9 ||
+                   (crops && (a.roi_start != 0 || a.roi_end != 1));
+    if (a.is_resized || !axes.empty()) axes.push_back(a);
   }
   if (axes.empty()) return x.permute(back);
   return resize_axes(c, x, axes, style).permute(back);

@@ -23,9 +23,10 @@ Tensors cubic_weights(const Tensor& t) {
 // Samples images (n, channels, sizes...) at points. Each image axis has a tensor of coordinates (n, points).
 class ImageSampler {
  public:
-  ImageSampler(Tensor x, std::string padding, bool align) : x_(x), padding_(std::move(padding)), align_(align) {
-    if (padding_ != "zeros" && padding_ != "border" && padding_ != "reflection")
-      throw Failure("its padding_mode is '" + padding_ + "'");
+  ImageSampler(Tensor x, std::string padding, bool align)
+      : images_(x), padding_mode_(std::move(padding)), align_corners_(align) {
+    if (padding_mode_ != "zeros" && padding_mode_ != "border" && padding_mode_ != "reflection")
+      throw Failure("its padding_mode is '" + padding_mode_ + "'");
   }
 
   // Returns a tensor of shape (n, channels, points).
@@ -45,34 +46,35 @@ class ImageSampler {
   // Converts coordinates in [-1, 1] along image axis `d` to coordinates that count elements.
   Tensor element_coordinates(const Tensor& at, size_t d) const {
     auto n = double(size(d));
-    return align_ ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
+    return align_corners_ ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
   }
 
  private:
   struct AxisTaps {
-    Tensor at;
-    int64_t first;
-    Tensors weights;  // weights of the elements from `at` + `first` on; empty if the sample is the element at `at`
+    Tensor base_coordinate;
+    int64_t first_offset;
+    // weights of the elements from `at` + `first_offset` on; empty if the sample is the element at `at`
+    Tensors weights;
   };
 
-  int64_t size(size_t d) const { return x_.size(int64_t(d) + 2); }
+  int64_t size(size_t d) const { return images_.size(int64_t(d) + 2); }
 
   Tensor apply_padding_mode(const Tensor& i, int64_t size) const {
-    double low = align_ ? 0 : -0.5, high = double(size) - (align_ ? 1 : 0.5);
+    double low = align_corners_ ? 0 : -0.5, high = double(size) - (align_corners_ ? 1 : 0.5);
     Tensor is_outside = i.lt(Const(low)) | i.gt(Const(high));
-    if (padding_ == "border") return is_outside.where(i.clamp(Const(0), Const(size - 1)), i);
-    if (padding_ == "reflection") return is_outside.where(reflect_coordinates(i, low, high), i);
+    if (padding_mode_ == "border") return is_outside.where(i.clamp(Const(0), Const(size - 1)), i);
+    if (padding_mode_ == "reflection") return is_outside.where(reflect_coordinates(i, low, high), i);
     return i;
   }
 
   Tensor interpolate(const std::vector<AxisTaps>& axes, Tensors chosen) const {
     if (chosen.size() == axes.size()) return gather_points(chosen);
     const AxisTaps& a = axes[chosen.size()];
-    chosen.push_back(a.at);
+    chosen.push_back(a.base_coordinate);
     if (a.weights.empty()) return interpolate(axes, chosen);
     Tensor out;
     for (size_t t = 0; t < a.weights.size(); t++) {
-      chosen.back() = a.at + double(a.first + int64_t(t));
+      chosen.back() = a.base_coordinate + double(a.first_offset + int64_t(t));
       Tensor part = interpolate(axes, chosen) * a.weights[t];
       out = out ? out + part : part;
     }
@@ -87,14 +89,14 @@ class ImageSampler {
       exists = exists ? exists & in : in;
       index = index ? index * Const(size(d)) + i : i;
     }
-    Ints out{x_.size(0), x_.size(1), index.size(1)};
-    Tensor values = x_.reshape({x_.size(0), x_.size(1), -1}).gather(2, index.unsqueeze(1).expand(out));
+    Ints out{images_.size(0), images_.size(1), index.size(1)};
+    Tensor values = images_.reshape({images_.size(0), images_.size(1), -1}).gather(2, index.unsqueeze(1).expand(out));
     return exists.unsqueeze(1).expand(out).where(values, Const(0));
   }
 
-  Tensor x_;
-  std::string padding_;
-  bool align_;
+  Tensor images_;
+  std::string padding_mode_;
+  bool align_corners_;
 };
 
 Values grid_sample(OpCall& c) {
@@ -179,9 +181,9 @@ Tensor sample_coordinates(OpCall& c, const Tensor& start, const Tensor& size, in
 }
 
 // The weights are 0 for a sample more than one element outside the image.
-struct Neighbours {
+struct LinearNeighbours {
   Tensor low, high, low_weight, high_weight;
-  Neighbours(const Tensor& at, int64_t size) {
+  LinearNeighbours(const Tensor& at, int64_t size) {
     Tensor exists = at.ge(Const(-1.0)) & at.le(Const(double(size)));
     Tensor place = at.clamp(Const(0.0), Const(double(size - 1))), floor = place.floor(), weight = place - floor;
     low = floor.cast(dtypes::int32), high = (low + Const(1)).clamp(Const(0), Const(size - 1));
@@ -200,7 +202,7 @@ Tensor pool_aligned_regions(OpCall& c, const Tensor& images, const Tensor& rois,
   auto edge = [&](int64_t i) { return rois.slice_axis(1, {i, i + 1}) * scale - offset; };
   Tensor left = edge(0), top = edge(1), w = edge(2) - left, h = edge(3) - top;
   if (!half) w = w.maximum(Const(1.0)), h = h.maximum(Const(1.0));
-  Neighbours y(sample_coordinates(c, top, h, height, rows), images.size(2)),
+  LinearNeighbours y(sample_coordinates(c, top, h, height, rows), images.size(2)),
       x(sample_coordinates(c, left, w, width, columns), images.size(3));
   Ints grid{n, channels, height * rows, width * columns};
   Tensor flat = images.reshape({n, channels, -1});

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-using onnx::Type;
+using onnx::ElementType;
 
 Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onnx::Attribute> attributes = {}) {
   onnx::ModelProto model{.ir_version = 10, .opsets = {{"", 23}}};
@@ -182,7 +182,7 @@ TEST_CASE("spec: LabelEncoder maps keys to values, others to the default") {
       values{.name = "values_int64s", .kind = Kind::Ints, .ints = {1, 2, 3}},
       numbers{.name = "keys_floats", .kind = Kind::Floats, .floats = {0.5, NAN, 2}},
       texts{.name = "values_strings", .kind = Kind::Strings, .strings = {"x", "y", "z"}};
-  check_near(encode(Strings{{3}, {"b", "a", "c"}}, {keys, values}), {2, 3, -1});
+  check_near(encode(StringTensor{{3}, {"b", "a", "c"}}, {keys, values}), {2, 3, -1});
   check_near(encode(row(g, {2, 0.5, 7, NAN}), {numbers, values, attribute("default_int64", 9)}), {3, 1, 9, 2});
   CHECK(encode(row(g, {2, 7}), {numbers, texts}).strings().items == std::vector<std::string>{"z", "_Unused"});
   CHECK_THROWS_AS(encode(row(g, {2}), {keys, values}), Failure);
@@ -233,8 +233,8 @@ TEST_CASE("spec: BitShift by more bits than the type has gives 0") {
 TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
   Graph g;
   check_near(run(g, "ArgMin", {Tensor::from_values(g, Ints{7, 0, 255}, dtypes::uint8)}), {1});
-  Strings words{{2, 1}, {"a b", " c"}};
-  CHECK(run(g, "StringConcat", {words, Strings{{2}, {"x", ""}}}).strings().items ==
+  StringTensor words{{2, 1}, {"a b", " c"}};
+  CHECK(run(g, "StringConcat", {words, StringTensor{{2}, {"x", ""}}}).strings().items ==
         std::vector<std::string>{"a bx", "a b", " cx", " c"});
   CHECK(run(g, "StringSplit", {words}).strings().items == std::vector<std::string>{"a", "b", "c", ""});
   CHECK(run(g, "StringSplit", {words}, {attribute("delimiter", "b")}).strings().items ==
@@ -328,7 +328,7 @@ TEST_CASE("spec: RegexFullMatch matches whole texts by characters; a pattern tha
   Graph g;
   auto matches = [&](const std::string& pattern) {
     return values_of_tensor(
-        run(g, "RegexFullMatch", {Strings{{3}, {"ab1", "\u00e9", ""}}}, {attribute("pattern", pattern)}));
+        run(g, "RegexFullMatch", {StringTensor{{3}, {"ab1", "\u00e9", ""}}}, {attribute("pattern", pattern)}));
   };
   CHECK(matches(".") == std::vector<double>{0, 1, 0});
   CHECK(matches("\\w+\\d") == std::vector<double>{1, 0, 0});

@@ -124,7 +124,7 @@ TEST_CASE("DFT: a constant signal has only frequency 0, and the inverse restores
 
 TEST_CASE("StringNormalizer drops stopwords and changes case; an empty result is one empty string") {
   Graph g;
-  Strings days{{3}, {"Monday", "tuesday", "Friday"}};
+  StringTensor days{{3}, {"Monday", "tuesday", "Friday"}};
   auto lower =
       run(g, "StringNormalizer", {days},
           {attribute("case_change_action", "LOWER"), attribute("stopwords", std::vector<std::string>{"monday"})})[0]
@@ -134,11 +134,11 @@ TEST_CASE("StringNormalizer drops stopwords and changes case; an empty result is
                    {attribute("is_case_sensitive", 1), attribute("stopwords", std::vector<std::string>{"monday"})})[0]
                    .strings();
   CHECK(exact.items == days.items);
-  auto none = run(g, "StringNormalizer", {Strings{{1}, {"Monday"}}},
+  auto none = run(g, "StringNormalizer", {StringTensor{{1}, {"Monday"}}},
                   {attribute("stopwords", std::vector<std::string>{"monday"})})[0]
                   .strings();
   CHECK(none.items == std::vector<std::string>{""});
-  CHECK_THROWS_AS(run(g, "StringNormalizer", {Strings{{2, 1}, {"a", "b"}}}), Failure);
+  CHECK_THROWS_AS(run(g, "StringNormalizer", {StringTensor{{2, 1}, {"a", "b"}}}), Failure);
 }
 
 }  // namespace tgc

@@ -22,7 +22,7 @@ std::string change_case(std::string text, const std::string& action) {
 }
 
 Values string_normalizer(OpCall& c) {
-  const Strings& in = c.value(0).strings();
+  const StringTensor& in = c.value(0).strings();
   if (in.shape.empty() || in.shape.size() > 2 || (in.shape.size() == 2 && in.shape[0] != 1))
     throw Failure("its input must be a list of strings, or one row of them");
   std::string action = c.attribute_string("case_change_action", "NONE");
@@ -32,7 +32,7 @@ Values string_normalizer(OpCall& c) {
   std::unordered_set<std::string> stopwords;
   if (auto* words = c.op_attribute("stopwords"))
     for (auto& w : words->strings) stopwords.insert(sensitive ? w : change_case(w, "LOWER"));
-  Strings out;
+  StringTensor out;
   for (auto& s : in.items)
     if (!stopwords.contains(sensitive ? s : change_case(s, "LOWER"))) out.items.push_back(change_case(s, action));
   if (out.items.empty()) out.items.push_back("");
@@ -44,9 +44,9 @@ Values string_normalizer(OpCall& c) {
 // Calls f(a, b) for the broadcast pairs of strings, and returns the broadcast shape.
 template <class F>
 Ints for_each_string_pair(OpCall& c, F f) {
-  const Strings &a = c.value(0).strings(), &b = c.value(1).strings();
+  const StringTensor &a = c.value(0).strings(), &b = c.value(1).strings();
   Ints shape = broadcast_shape({a.shape, b.shape});
-  auto item = [&](const Strings& s, int64_t i) {
+  auto item = [&](const StringTensor& s, int64_t i) {
     int64_t at = 0, step = 1;
     for (size_t d = 1; d <= shape.size(); d++) {
       int64_t place = i % shape[shape.size() - d];
@@ -63,7 +63,7 @@ Ints for_each_string_pair(OpCall& c, F f) {
 }
 
 Values string_concat(OpCall& c) {
-  Strings out;
+  StringTensor out;
   out.shape = for_each_string_pair(c, [&](auto a, auto b) { out.items.push_back(std::string(a) + std::string(b)); });
   return {out};
 }
@@ -93,7 +93,7 @@ void check_pattern(std::string_view pattern) {
 }
 
 Values regex_full_match(OpCall& c) {
-  const Strings& in = c.value(0).strings();
+  const StringTensor& in = c.value(0).strings();
   const std::string pattern = c.attribute_string("pattern", "");
   check_pattern(pattern);
   Ints matches;
@@ -128,7 +128,7 @@ std::vector<std::string> split_text(std::string_view text, std::string_view deli
 }
 
 Values string_split(OpCall& c) {
-  const Strings& in = c.value(0).strings();
+  const StringTensor& in = c.value(0).strings();
   int64_t most = c.op_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
   std::vector<std::vector<std::string>> all;
   Ints counts;
@@ -137,7 +137,7 @@ Values string_split(OpCall& c) {
     counts.push_back(int64_t(all.back().size()));
   }
   int64_t width = counts.empty() ? 0 : *std::ranges::max_element(counts);
-  Strings out{in.shape, {}};
+  StringTensor out{in.shape, {}};
   out.shape.push_back(width);
   for (auto& parts : all) {
     parts.resize(size_t(width));
@@ -146,15 +146,15 @@ Values string_split(OpCall& c) {
   return {out, Tensor::from_values(c.graph(), counts).reshape(in.shape)};
 }
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 struct NgramVectorizer {
   int64_t min_length, max_length, max_skips;
   std::unordered_map<std::string, int64_t> ngram_indices;
   std::vector<double> weights;                     // empty means that all are 1
-  int64_t size = 0;
+  int64_t vector_size = 0;
 
-  static std::string ngram_key(const Words& words, size_t from, size_t step, size_t n) {
+  static std::string ngram_key(const WordList& words, size_t from, size_t step, size_t n) {
     std::string out;
     for (size_t i = 0; i < n; i++) out += words[from + i * step] + '\0';
     return out;
@@ -164,7 +164,7 @@ struct NgramVectorizer {
       : min_length(c.attribute_int("min_gram_length")), max_length(c.attribute_int("max_gram_length")),
         max_skips(c.attribute_int("max_skip_count")) {
     Ints begins = c.attribute_ints("ngram_counts"), indexes = c.attribute_ints("ngram_indexes");
-    Words pool;
+    WordList pool;
     if (auto* strings = c.op_attribute("pool_strings")) pool = strings->strings;
     else for (int64_t v : c.attribute_ints("pool_int64s")) pool.push_back(std::to_string(v));
     if (min_length < 1 || max_length < min_length || max_skips < 0) throw Failure("its lengths of n-grams do not fit");
@@ -175,19 +175,19 @@ struct NgramVectorizer {
       for (auto at = size_t(from); at + n <= size_t(to); at += n, number++) {
         if (number >= indexes.size() || indexes[number] < 0) throw Failure("its ngram_indexes do not fit its pool");
         ngram_indices.emplace(ngram_key(pool, at, 1, n), indexes[number]);
-        size = std::max(size, indexes[number] + 1);
+        vector_size = std::max(vector_size, indexes[number] + 1);
       }
     }
     if (auto* w = c.op_attribute("weights")) {
-      weights.assign(size_t(size), 1);
+      weights.assign(size_t(vector_size), 1);
       if (w->floats.size() > number) throw Failure("it has more weights than n-grams");
       for (size_t i = 0; i < w->floats.size(); i++) weights[size_t(indexes[i])] = w->floats[i];
     }
   }
 
   // The words of an n-gram are at equal distances, with up to `max_skips` words between neighbours.
-  std::vector<double> count_ngrams(const Words& text) const {
-    std::vector<double> out(static_cast<size_t>(size));
+  std::vector<double> count_ngrams(const WordList& text) const {
+    std::vector<double> out(static_cast<size_t>(vector_size));
     for (auto n = size_t(min_length); n <= size_t(max_length); n++)
       for (size_t step = 1; step <= size_t(n == 1 ? 0 : max_skips) + 1; step++)
         for (size_t at = 0; at + (n - 1) * step < text.size(); at++)
@@ -207,7 +207,7 @@ Values tf_idf_vectorizer(OpCall& c) {
   NgramVectorizer vectorizer(c);
   std::string mode = c.attribute_string("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") throw Failure("its mode is '" + mode + "'");
-  Words words;
+  WordList words;
   Ints shape;
   if (c.value(0).is_strings()) {
     words = c.value(0).strings().items, shape = c.value(0).strings().shape;
@@ -220,22 +220,22 @@ Values tf_idf_vectorizer(OpCall& c) {
   std::vector<double> values;
   for (size_t r = 0; r < rows; r++) {
     auto first = words.begin() + ptrdiff_t(r * width);
-    auto counts = vectorizer.count_ngrams(Words(first, first + ptrdiff_t(width)));
+    auto counts = vectorizer.count_ngrams(WordList(first, first + ptrdiff_t(width)));
     for (size_t i = 0; i < counts.size(); i++) values.push_back(vectorizer.ngram_weight(mode, counts[i], i));
   }
-  shape.back() = vectorizer.size;
+  shape.back() = vectorizer.vector_size;
   return {Tensor::from_values(c.graph(), values).reshape(shape)};
 }
 
 // Returns the attribute PREFIX_tensor, PREFIX_strings, PREFIX_int64s or PREFIX_floats.
-Value label_list(OpCall& c, const std::string& prefix) {
+Value labels_of_attribute(OpCall& c, const std::string& prefix) {
   using Kind = onnx::Attribute::Kind;
   if (auto* t = c.op_attribute(prefix + "_tensor", Kind::Tensor)) {
     Value v = c.builder().value_of(*t->t);
     return v.is_tensor() ? Value(v.tensor().flatten()) : v;
   }
   if (auto* a = c.op_attribute(prefix + "_strings", Kind::Strings))
-    return Strings{{int64_t(a->strings.size())}, a->strings};
+    return StringTensor{{int64_t(a->strings.size())}, a->strings};
   if (auto* a = c.op_attribute(prefix + "_int64s", Kind::Ints)) return Tensor::from_values(c.graph(), a->ints);
   if (auto* a = c.op_attribute(prefix + "_floats", Kind::Floats)) return Tensor::from_values(c.graph(), a->floats);
   throw Failure("it has no " + prefix);
@@ -245,9 +245,9 @@ int64_t num_labels(const Value& list) {
   return list.is_strings() ? int64_t(list.strings().items.size()) : list.tensor().numel();
 }
 
-Value label_default(OpCall& c, const Value& values) {
+Value default_label(OpCall& c, const Value& values) {
   if (auto* t = c.op_attribute("default_tensor", onnx::Attribute::Kind::Tensor)) return c.builder().value_of(*t->t);
-  if (values.is_strings()) return Strings{{}, {c.attribute_string("default_string", "_Unused")}};
+  if (values.is_strings()) return StringTensor{{}, {c.attribute_string("default_string", "_Unused")}};
   DType dtype = values.tensor().dtype();
   if (dtypes::is_float(dtype)) return Tensor::constant(c.graph(), c.attribute_float("default_float", 0), dtype);
   return Tensor::constant(c.graph(), c.attribute_int("default_int64", -1), dtype);
@@ -255,7 +255,7 @@ Value label_default(OpCall& c, const Value& values) {
 
 // Replaces each element of input 0, a key, by the value of this key. Of equal keys, the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
-  Value missing = label_default(c, values);
+  Value missing = default_label(c, values);
   if (num_labels(keys) != num_labels(values)) throw Failure("its numbers of keys and values differ");
   if (num_labels(missing) != 1 || missing.is_strings() != values.is_strings())
     throw Failure("its default is not one value of the type of its values");
@@ -264,7 +264,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   if (keys.is_strings()) {
     std::unordered_map<std::string, int64_t> number;
     for (size_t i = 0; i < keys.strings().items.size(); i++) number[keys.strings().items[i]] = int64_t(i + 1);
-    const Strings& in = c.value(0).strings();
+    const StringTensor& in = c.value(0).strings();
     Ints found;
     for (auto& s : in.items) found.push_back(number.contains(s) ? number.at(s) : 0);
     place = Tensor::from_values(c.graph(), found).reshape(in.shape);
@@ -279,7 +279,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
     return {place.eq(Const(0)).where(missing.tensor().reshape({}), found).cast(values.tensor().dtype())};
   }
   Array at = c.builder().evaluate_tensor(place.cast(dtypes::int64));
-  Strings out{place.shape(), {}};
+  StringTensor out{place.shape(), {}};
   for (int64_t i = 0; i < at.size(); i++) {
     auto n = size_t(element_as_double(at, i));
     out.items.push_back(n == 0 ? missing.strings().items[0] : values.strings().items[n - 1]);
@@ -287,11 +287,14 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   return {out};
 }
 
-Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"), label_list(c, "values")); }
+Values label_encoder(OpCall& c) {
+  return encode_labels(c, labels_of_attribute(c, "keys"), labels_of_attribute(c, "values"));
+}
 
 // Maps strings to their index in `classes_strings`, or indices to strings.
-Values label_encoder_1(OpCall& c) {
-  Value classes = label_list(c, "classes"), numbers = Tensor::from_values(c.graph(), int_range(0, num_labels(classes)));
+Values label_encoder_opset1(OpCall& c) {
+  Value classes = labels_of_attribute(c, "classes"),
+        numbers = Tensor::from_values(c.graph(), int_range(0, num_labels(classes)));
   return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);
 }
 
@@ -306,7 +309,7 @@ std::span<const OpDef> text_ops() {
   constexpr std::string_view kMl = "ai.onnx.ml";
   // clang-format off
   static const OpDef kOps[] = {
-    {"LabelEncoder", 1, "classes_strings default_int64 default_string", label_encoder_1, kMl},
+    {"LabelEncoder", 1, "classes_strings default_int64 default_string", label_encoder_opset1, kMl},
     {"LabelEncoder", 2, "default_float default_int64 default_string keys_floats keys_int64s keys_strings values_floats values_int64s values_strings", label_encoder, kMl},
     {"LabelEncoder", 4, "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor values_floats values_int64s values_strings values_tensor", label_encoder, kMl},
     {"StringConcat", 20, "", string_concat},

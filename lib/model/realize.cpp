@@ -59,7 +59,7 @@ std::optional<Array> find_available_value(const Tensor& t) {
   if (product(shape) == 0) return Array(t.dtype(), shape);
   if (u.is_const()) return filled_array(t.dtype(), shape, u.arg().to_const());
   if (u.is(Op::BUFFER) && reshaped_only) {
-    auto& data = tensor_state(t.graph()).buffer_data;
+    auto& data = shared_tensor_state(t.graph()).buffer_data;
     auto found = data.find(u);
     if (found == data.end()) return std::nullopt;
     Array out(t.dtype(), shape);
@@ -76,7 +76,7 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
   std::vector<UOp> src;
   for (auto& t : tensors) src.push_back(t.uop());
   Graph& graph = tensors[0].graph();
-  auto& data = tensor_state(graph).buffer_data;
+  auto& data = shared_tensor_state(graph).buffer_data;
   for (UOp u : toposort(graph.sink(src)))
     if (u.is(Op::BUFFER) && !data.contains(u) && size_of(u) != Int(0)) out.push_back(u);
   return out;
@@ -94,7 +94,8 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
       if (schedule.output_buffers[i].empty()) throw Failure("no kernel computes a requested tensor");
       wanted.push_back({schedule.output_buffers[i][0], t.dtype(), t.shape()});
     }
-    out = std::move(runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options).value_or_throw());
+    out = std::move(
+        runner.run_schedule(schedule, shared_tensor_state(graph).buffer_data, wanted, options).value_or_throw());
   }
   for (size_t i = 0; i < out.values.size(); i++) parts.values[parts.tensor_indices[i]] = std::move(out.values[i]);
   out.values = std::move(parts.values);

@@ -26,18 +26,18 @@ std::optional<Array> find_available_value(const Tensor& tensor);
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 
 // State shared by the tensors of one graph.
-struct TensorState {
+struct SharedTensorState {
   std::string device = "CPU";
   int64_t next_unique_number = 0;
   std::unordered_map<UOp, HostData> buffer_data = {};  // bytes of the BUFFERs whose values are known
 };
 
-inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }
+inline SharedTensorState& shared_tensor_state(Graph& graph) { return graph.extension<SharedTensorState>(); }
 inline UOp device_node(Graph& graph) {
-  return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device));
+  return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(shared_tensor_state(graph).device));
 }
 inline UOp next_unique_node(Graph& graph) {
-  return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).next_unique_number++);
+  return graph.node(Op::UNIQUE, dtypes::void_, {}, shared_tensor_state(graph).next_unique_number++);
 }
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ ShapeVec to_shape_vec(const Ints& shape) { return ShapeVec(shape.begin(), shape.
 
 Tensor buffer_with_data(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
-  tensor_state(graph).buffer_data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
+  shared_tensor_state(graph).buffer_data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
   return out;
 }
 
@@ -92,11 +92,11 @@ int64_t Tensor::resolve_dim(int64_t dim, bool extra) const {
 }
 
 Tensor Tensor::constant(Graph& graph, Const value, DType dtype) {
-  return Tensor(graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device)));
+  return Tensor(graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(shared_tensor_state(graph).device)));
 }
 
 Tensor Tensor::full(Graph& graph, const Ints& shape, Const value, DType dtype) {
-  UOp c = graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device));
+  UOp c = graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(shared_tensor_state(graph).device));
   UOp unique = c.with_src({c.src(0), next_unique_node(graph)});
   return Tensor(tgc::expand(tgc::reshape(unique, ShapeVec(shape.size(), Sint(1))), to_shape_vec(shape)));
 }
@@ -350,7 +350,7 @@ Tensors Tensor::split(const Ints& sizes, int64_t dim) const {
   return out;
 }
 
-Tensors Tensor::split_by(int64_t part, int64_t dim) const {
+Tensors Tensor::split_by_size(int64_t part, int64_t dim) const {
   int64_t total = size(dim);
   Ints sizes;
   for (int64_t i = 0; i < std::max<int64_t>(1, total); i += std::max<int64_t>(1, part))

@@ -46,7 +46,7 @@ class Tensor {
   bool is_floating_point() const { return dtypes::is_float(dtype()); }
   int64_t resolve_dim(int64_t dim, bool extra = false) const;
 
-  // ---- creation, on the device of TensorState
+  // ---- creation, on the device of SharedTensorState
   static Tensor constant(Graph& graph, Const value, DType dtype);       // tinygrad's Tensor(value, dtype=...)
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
   static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // tinygrad's Tensor.empty
@@ -91,7 +91,7 @@ class Tensor {
   static Tensor cat_all(const Tensors& tensors, int64_t dim = 0);
   static Tensor stack(const Tensors& tensors, int64_t dim = 0);
   Tensors split(const Ints& sizes, int64_t dim = 0) const;
-  Tensors split_by(int64_t size, int64_t dim = 0) const;
+  Tensors split_by_size(int64_t size, int64_t dim = 0) const;
   static Tensors meshgrid(const Tensors& tensors);
   Tensor diagonal() const;
   Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // tinygrad's _pool

@@ -84,10 +84,10 @@ std::vector<Tensor::Index> index_all_axes(std::vector<Tensor::Index> indices, in
   return indices;
 }
 
-// `x` is the tensor after all other indices; `indexed` has the index tensors, each with its axis of `x`.
+// `x` is the tensor after all other indices; `index_tensors` has the index tensors, each with its axis of `x`.
 struct SlicedTensor {
   Tensor x;
-  std::vector<std::pair<int64_t, Tensor>> indexed;
+  std::vector<std::pair<int64_t, Tensor>> index_tensors;
 };
 SlicedTensor apply_basic_indices(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   SlicedTensor out;
@@ -110,7 +110,7 @@ SlicedTensor apply_basic_indices(const Tensor& of, const std::vector<Tensor::Ind
     } else {
       const Tensor& t = std::get<Tensor>(index);
       if (!dtypes::is_int(t.dtype())) throw Failure("a tensor of " + std::string(t.dtype().repr()) + " as an index");
-      out.indexed.emplace_back(int64_t(kept.size()), t.lt(Const(0)).where(t + n, t));
+      out.index_tensors.emplace_back(int64_t(kept.size()), t.lt(Const(0)).where(t + n, t));
       strides.push_back({0, n, 1, n});
       kept.push_back(n);
     }
@@ -132,15 +132,15 @@ struct GatheredTensor {
 };
 GatheredTensor gather_indexed(const SlicedTensor& from) {
   std::vector<Ints> shapes;
-  for (auto& [dim, t] : from.indexed) shapes.push_back(t.shape());
+  for (auto& [dim, t] : from.index_tensors) shapes.push_back(t.shape());
   Ints big = broadcast_shape(shapes), xs = from.x.shape();
-  int64_t d0 = from.indexed[0].first, lead = int64_t(big.size()), axes = int64_t(xs.size());
+  int64_t d0 = from.index_tensors[0].first, lead = int64_t(big.size()), axes = int64_t(xs.size());
   Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end());
   Ints pre = concat_ints({before, big, after}), opened = concat_ints({before, Ints(big.size(), 1), after});
 
   GatheredTensor out;
   bool adjacent = true;
-  for (auto& [dim, t] : from.indexed) {
+  for (auto& [dim, t] : from.index_tensors) {
     Ints column = t.shape();
     column.insert(column.end(), size_t(axes - d0), 1);
     Tensor one = t.reshape(column).expand(pre).one_hot_along_dim(xs[size_t(dim)], dim - axes);
@@ -151,7 +151,7 @@ GatheredTensor gather_indexed(const SlicedTensor& from) {
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
   // The axes of index tensors come first if the indexed axes are not adjacent.
-  bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
+  bool to_front = d0 != 0 && from.index_tensors.size() != 1 && !adjacent;
   out.index_axes = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;
   for (Tensor* t : {&out.mask, &out.x}) {
@@ -166,12 +166,12 @@ GatheredTensor gather_indexed(const SlicedTensor& from) {
 
 Tensor Tensor::getitem(const std::vector<Index>& indices) const {
   SlicedTensor moved = apply_basic_indices(*this, index_all_axes(indices, ndim()));
-  return moved.indexed.empty() ? moved.x : gather_indexed(moved).x;
+  return moved.index_tensors.empty() ? moved.x : gather_indexed(moved).x;
 }
 
 Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce) const {
   const SlicedTensor moved = apply_basic_indices(*this, index_all_axes(indices, ndim()));
-  if (moved.indexed.empty() || !std::ranges::all_of(indices, is_tensor_or_whole_slice))
+  if (moved.index_tensors.empty() || !std::ranges::all_of(indices, is_tensor_or_whole_slice))
     throw Failure("setitem takes index tensors and whole slices only");
   const GatheredTensor g = gather_indexed(moved);
   Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
@@ -251,13 +251,13 @@ std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
     Ints flips;
     for (int64_t i = 1; i < stage + 1 + (ndim() - dim); i++) flips.push_back(-i);
     auto flip_green = [&] {
-      Tensors boxes = x.split_by(1, crossover);
+      Tensors boxes = x.split_by_size(1, crossover);
       return boxes[0].cat({boxes[1].flip(flips)}, crossover);
     };
     if (stage != stages) x = flip_green().contiguous();
     for (int64_t substage = stage - 1; substage >= 0; substage--) {
       int64_t partner = dim + stages - substage - 1;
-      Tensors halves = x.split_by(1, partner);
+      Tensors halves = x.split_by_size(1, partner);
       Tensor larger = halves[0].maximum(halves[1]), smaller = halves[0].minimum(halves[1]);
       x = (descending ? larger.cat({smaller}, partner) : smaller.cat({larger}, partner)).contiguous();
     }

@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-struct Strings {
+struct StringTensor {
   Ints shape;
   std::vector<std::string> items;
 };
@@ -20,12 +20,12 @@ using Values = std::vector<Value>;
 
 class Value {
  public:
-  enum class Kind : uint8_t { None, Tensor, Strings, Sequence };
+  enum class Kind : uint8_t { None, Tensor, StringTensor, Sequence };
 
   Value() = default;
-  Value(Tensor t, onnx::Type narrow = onnx::Type::Undefined)
+  Value(Tensor t, onnx::ElementType narrow = onnx::ElementType::Undefined)
       : kind_(t ? Kind::Tensor : Kind::None), tensor_(t), narrow_type_(narrow) {}
-  Value(Strings s) : kind_(Kind::Strings), strings_(std::make_shared<const Strings>(std::move(s))) {}
+  Value(StringTensor s) : kind_(Kind::StringTensor), strings_(std::make_shared<const StringTensor>(std::move(s))) {}
   static Value sequence(Values items) {
     Value out;
     out.kind_ = Kind::Sequence;
@@ -36,12 +36,12 @@ class Value {
   Kind kind() const { return kind_; }
   bool is_none() const { return kind_ == Kind::None; }
   bool is_tensor() const { return kind_ == Kind::Tensor; }
-  bool is_strings() const { return kind_ == Kind::Strings; }
+  bool is_strings() const { return kind_ == Kind::StringTensor; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
   const Tensor& tensor() const { return require_kind(Kind::Tensor, "tensor"), tensor_; }
   // Returns the tensor's ONNX type if this type is narrow (onnx.h:is_narrow_type), else Undefined.
-  onnx::Type narrow_type() const { return narrow_type_; }
-  const Strings& strings() const { return require_kind(Kind::Strings, "tensor of strings"), *strings_; }
+  onnx::ElementType narrow_type() const { return narrow_type_; }
+  const StringTensor& strings() const { return require_kind(Kind::StringTensor, "tensor of strings"), *strings_; }
   const Values& items() const { return require_kind(Kind::Sequence, "sequence"), *items_; }
 
  private:
@@ -51,8 +51,8 @@ class Value {
 
   Kind kind_ = Kind::None;
   Tensor tensor_;
-  onnx::Type narrow_type_ = onnx::Type::Undefined;
-  std::shared_ptr<const Strings> strings_;
+  onnx::ElementType narrow_type_ = onnx::ElementType::Undefined;
+  std::shared_ptr<const StringTensor> strings_;
   std::shared_ptr<const Values> items_;
 };
 

@@ -16,13 +16,13 @@ using nlohmann::json;
 
 constexpr size_t kMaxHeader = 100'000'000;  // the safetensors library's limit, in bytes
 
-onnx::Type safetensors_type(const std::string& name) {
-  static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
-      {"BOOL", onnx::Type::Bool},     {"U8", onnx::Type::UInt8},   {"I8", onnx::Type::Int8},
-      {"U16", onnx::Type::UInt16},    {"I16", onnx::Type::Int16},  {"U32", onnx::Type::UInt32},
-      {"I32", onnx::Type::Int32},     {"U64", onnx::Type::UInt64}, {"I64", onnx::Type::Int64},
-      {"F16", onnx::Type::Float16},   {"F32", onnx::Type::Float},  {"F64", onnx::Type::Double},
-      {"BF16", onnx::Type::BFloat16},
+onnx::ElementType safetensors_type(const std::string& name) {
+  static constexpr std::pair<std::string_view, onnx::ElementType> kTypes[] = {
+      {"BOOL", onnx::ElementType::Bool},     {"U8", onnx::ElementType::UInt8},   {"I8", onnx::ElementType::Int8},
+      {"U16", onnx::ElementType::UInt16},    {"I16", onnx::ElementType::Int16},  {"U32", onnx::ElementType::UInt32},
+      {"I32", onnx::ElementType::Int32},     {"U64", onnx::ElementType::UInt64}, {"I64", onnx::ElementType::Int64},
+      {"F16", onnx::ElementType::Float16},   {"F32", onnx::ElementType::Float},  {"F64", onnx::ElementType::Double},
+      {"BF16", onnx::ElementType::BFloat16},
   };
   for (auto [known, type] : kTypes)
     if (known == name) return type;
@@ -59,7 +59,7 @@ struct PlacedTensor {
 };
 
 PlacedTensor parse_tensor_entry(const std::string& name, const json& entry, std::string_view data,
-                                const std::shared_ptr<const onnx::Bytes>& file) {
+                                const std::shared_ptr<const onnx::SharedBytes>& file) {
   for (const char* member : {"dtype", "shape", "data_offsets"})
     if (!entry.is_object() || !entry.contains(member)) throw Failure(std::string("it has no ") + member);
   if (!entry["dtype"].is_string()) throw Failure("its dtype is not a string");
@@ -78,7 +78,7 @@ PlacedTensor parse_tensor_entry(const std::string& name, const json& entry, std:
   return {std::move(t), begin, end};
 }
 
-std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onnx::Bytes>& file) {
+std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onnx::SharedBytes>& file) {
   std::string_view all = file->view();
   uint64_t length = 0;
   if (all.size() < sizeof length) throw Failure("the file ends inside the length of its header");
@@ -120,11 +120,11 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
 std::vector<onnx::TensorProto> weights_from_arrays(const Arrays& arrays) {
   std::vector<onnx::TensorProto> out;
   for (const NamedArray& a : arrays) {
-    auto bytes =
-        onnx::Bytes::bytes_from_string(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
+    auto bytes = onnx::SharedBytes::bytes_from_string(
+        std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
     onnx::TensorProto t{.name = a.name, .type = onnx::type_of(a.array.dtype()),
                         .dims = {a.array.shape().begin(), a.array.shape().end()}, .file = bytes};
-    if (t.type == onnx::Type::Undefined)
+    if (t.type == onnx::ElementType::Undefined)
       throw Failure("the array '" + a.name + "' is " + a.array.describe() + ", which no model has");
     t.raw_data = bytes->view();
     out.push_back(std::move(t));
@@ -132,7 +132,7 @@ std::vector<onnx::TensorProto> weights_from_arrays(const Arrays& arrays) {
   return out;
 }
 
-std::string type_and_shape_text(onnx::Type type, const std::vector<int64_t>& dims) {
+std::string type_and_shape_text(onnx::ElementType type, const std::vector<int64_t>& dims) {
   return onnx::name_of(type) + " " + shape_text(dims);
 }
 
@@ -179,7 +179,7 @@ class WeightAssigner {
 
 }  // namespace
 
-Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
+Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::SharedBytes> bytes,
                                                         const std::string& path) {
   auto out = catch_failures([&] { return parse_safetensors(bytes); });
   if (!out && out.diag().file.empty()) out.diag().file = path;
@@ -187,7 +187,7 @@ Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const on
 }
 
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
-  auto bytes = onnx::Bytes::map_file(path);
+  auto bytes = onnx::SharedBytes::map_file(path);
   if (!bytes) return bytes.diag();
   std::string_view head = (*bytes)->view().substr(0, 6);
   if (!head.starts_with("PK") && head != "\x93NUMPY") return read_safetensors(*bytes, path);

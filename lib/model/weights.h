@@ -11,7 +11,7 @@ namespace tgc {
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
 // `path` is the file's name in errors.
-Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
+Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::SharedBytes> bytes,
                                                         const std::string& path = "");
 
 // Fails if a weight has no initializer or input of its name, type and shape.

@@ -25,14 +25,14 @@ std::string floats(std::vector<float> values) {
 }
 
 std::string error_of(const std::string& file) {
-  auto read = read_safetensors(onnx::Bytes::bytes_from_string(file), "w.safetensors");
+  auto read = read_safetensors(onnx::SharedBytes::bytes_from_string(file), "w.safetensors");
   return read ? "" : read.diag().text();
 }
 
 onnx::ModelProto model() {
   onnx::ModelProto out;
-  out.graph.initializers.push_back({.name = "w", .type = onnx::Type::Float, .dims = {2}});
-  onnx::TypeProto type{.kind = onnx::TypeProto::Kind::Tensor, .element_type = onnx::Type::Float};
+  out.graph.initializers.push_back({.name = "w", .type = onnx::ElementType::Float, .dims = {2}});
+  onnx::TypeProto type{.kind = onnx::TypeProto::Kind::Tensor, .element_type = onnx::ElementType::Float};
   type.shape = {{2, ""}, {std::nullopt, "n"}};
   out.graph.inputs.push_back({"x", type});
   return out;
@@ -42,7 +42,7 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
   std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," +
                        entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
-  auto read = read_safetensors(onnx::Bytes::bytes_from_string(
+  auto read = read_safetensors(onnx::SharedBytes::bytes_from_string(
       safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
   REQUIRE(read.ok());
   REQUIRE(read->size() == 3);
@@ -50,7 +50,7 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
   CHECK((*read)[0].dims == std::vector<int64_t>{2, 1});
   CHECK(onnx::array_of_tensor((*read)[0]).as<float>()[1] == -2);
   CHECK(onnx::array_of_tensor((*read)[1]).as<int64_t>()[0] == 7);
-  CHECK((*read)[2].type == onnx::Type::Float16);
+  CHECK((*read)[2].type == onnx::ElementType::Float16);
 }
 
 TEST_CASE("weights: an invalid safetensors file gives an error that says what is wrong") {
@@ -88,15 +88,18 @@ TEST_CASE("weights: an invalid safetensors file gives an error that says what is
 }
 
 TEST_CASE("weights: weights replace initializers or give inputs values; others are refused by name") {
-  auto tensor = [](const std::string& name, onnx::Type type, std::vector<int64_t> dims) {
+  auto tensor = [](const std::string& name, onnx::ElementType type, std::vector<int64_t> dims) {
     return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)};
   };
   onnx::ModelProto m = model();
-  REQUIRE(set_model_weights(m, {tensor("x", onnx::Type::Float, {2, 5}), tensor("w", onnx::Type::Float, {2})}).ok());
+  REQUIRE(
+      set_model_weights(m, {tensor("x", onnx::ElementType::Float, {2, 5}), tensor("w", onnx::ElementType::Float, {2})})
+          .ok());
   CHECK(m.graph.initializers.size() == 2);
   m = model();
-  auto refused = set_model_weights(m, {tensor("w", onnx::Type::Float, {3}), tensor("y", onnx::Type::Float, {2}),
-                                 tensor("x", onnx::Type::Float, {3, 5}), tensor("x", onnx::Type::Int64, {2, 5})});
+  auto refused = set_model_weights(
+      m, {tensor("w", onnx::ElementType::Float, {3}), tensor("y", onnx::ElementType::Float, {2}),
+          tensor("x", onnx::ElementType::Float, {3, 5}), tensor("x", onnx::ElementType::Int64, {2, 5})});
   REQUIRE(!refused.ok());
   for (const char* words : {"'w' is FLOAT (3,), the model's is FLOAT (2,)", "no initializer and no input 'y'",
                             "'x' is FLOAT (3, 5), which", "'x' is INT64 (2, 5), which"}) {
@@ -109,7 +112,7 @@ TEST_CASE("weights: a message about many weights shows the first ones") {
   onnx::ModelProto m = model();
   std::vector<onnx::TensorProto> many;
   for (int i = 0; i < 50000; i++)
-    many.push_back({.name = "t" + std::to_string(i), .type = onnx::Type::Float, .dims = {2}});
+    many.push_back({.name = "t" + std::to_string(i), .type = onnx::ElementType::Float, .dims = {2}});
   auto refused = set_model_weights(m, std::move(many));
   REQUIRE_FALSE(refused);
   CHECK(refused.diag().message.size() < 2000);

@@ -14,13 +14,13 @@ namespace {
 using InstructionSide = ComparedInstruction::InstructionSide;
 using ExecutedCode = std::vector<InstructionSide>;
 
-ExecutedCode code_of_run(const Profile& p, size_t kernel, const ProgramListings::Listing& listing,
-                         const StallReport& stalls, double waves) {
+ExecutedCode executed_code_of_run(const Profile& p, size_t run_index, const ProgramListings::Listing& listing,
+                                  const StallReport& stalls, double waves) {
   ExecutedCode out;
-  const auto times = times_of_kernel(p, kernel, stalls);
+  const auto times = measured_or_modeled_times(p, run_index, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
-    const uint64_t address = p.code_of_kernel(kernel)->address_of(n);
+    const uint64_t address = p.code_of_run(run_index)->address_of(n);
     auto text = listing.find(address);
     out.push_back({n, address, times[n], text == listing.end() ? "" : text->second, double(times[n].cycles) / waves});
   }
@@ -52,9 +52,9 @@ std::vector<std::pair<size_t, size_t>> matching_runs(const Profile& a, const Pro
                : -1;
   };
   if (only(a) >= 0 && only(b) >= 0) return {{size_t(only(a)), size_t(only(b))}};
-  for (size_t i = 0; i < a.trace.kernels.size(); i++)
-    for (size_t j = 0; j < b.trace.kernels.size(); j++)
-      if (a.is_run_chosen[i] && b.is_run_chosen[j] && a.trace.kernels[i].name == b.trace.kernels[j].name)
+  for (size_t i = 0; i < a.trace.runs.size(); i++)
+    for (size_t j = 0; j < b.trace.runs.size(); j++)
+      if (a.is_run_chosen[i] && b.is_run_chosen[j] && a.trace.runs[i].name == b.trace.runs[j].name)
         out.push_back({i, j});
   return out;
 }
@@ -70,17 +70,17 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
   std::vector<ComparedRun> out;
   for (auto [old_run, new_run] : matching_runs(a, b)) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
-    auto code_of_kernel = [](const Profile& p, size_t run, ProgramListings& listings, auto& reasons, double& cycles) {
+    auto code_of_run = [](const Profile& p, size_t run, ProgramListings& listings, auto& reasons, double& cycles) {
       const ProgramListings::Listing& listing = listings.find(run);
-      const double waves = double(std::max<size_t>(figures_of_kernel(p, run, listing).num_followed_waves, 1));
-      const StallReport stalls = stalls_of_kernel(p, run, listing);
+      const double waves = double(std::max<size_t>(figures_of_run(p, run, listing).num_followed_waves, 1));
+      const StallReport stalls = stalls_of_run(p, run, listing);
       for (size_t r = 0; r < kNumStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
-      ExecutedCode code = code_of_run(p, run, listing, stalls, waves);
+      ExecutedCode code = executed_code_of_run(p, run, listing, stalls, waves);
       for (const InstructionSide& e : code) cycles += e.cycles_per_wave;
       return code;
     };
-    const ExecutedCode before = code_of_kernel(a, old_run, old_listings, pair.old_reason_cycles, pair.old_cycles);
-    const ExecutedCode after = code_of_kernel(b, new_run, new_listings, pair.new_reason_cycles, pair.new_cycles);
+    const ExecutedCode before = code_of_run(a, old_run, old_listings, pair.old_reason_cycles, pair.old_cycles);
+    const ExecutedCode after = code_of_run(b, new_run, new_listings, pair.new_reason_cycles, pair.new_cycles);
     if (!before.empty() && !after.empty()) pair.instructions = align_instructions(before, after);
     out.push_back(std::move(pair));
   }
@@ -120,7 +120,7 @@ std::string comparison_text(const Profile& a, const Profile& b) {
   std::string out = rows.size() == 1 ? "" : table_text(rows, "rrr");
   for (const ComparedRun& pair : compare_runs(a, b)) {
     if (pair.instructions.empty()) continue;
-    out += formatted("\n%s: cycles of a wave: %.1f, before %.1f, %+.1f\n", b.trace.kernels[pair.new_run].name.c_str(),
+    out += formatted("\n%s: cycles of a wave: %.1f, before %.1f, %+.1f\n", b.trace.runs[pair.new_run].name.c_str(),
                      pair.new_cycles, pair.old_cycles, pair.new_cycles - pair.old_cycles);
     std::vector<std::vector<std::string>> reasons{{"old", "new", "change", "reason of stalls"}};
     for (size_t r = 0; r < kNumStallReasons; r++)
@@ -151,7 +151,7 @@ std::string comparison_json(const Profile& a, const Profile& b) {
       json.key("runs").array([&] {
         for (const ComparedRun& pair : runs)
           json.start_line().object([&] {
-            json.member("kernel", b.trace.kernels[pair.new_run].name);
+            json.member("kernel", b.trace.runs[pair.new_run].name);
             json.member("old_cycles_of_wave", pair.old_cycles).member("new_cycles_of_wave", pair.new_cycles);
             auto reasons = [&](std::string_view name, const auto& cycles) {
               json.key(name).object([&] {
@@ -166,7 +166,7 @@ std::string comparison_json(const Profile& a, const Profile& b) {
         for (const ComparedRun& pair : runs)
           for (const ComparedInstruction& x : pair.instructions)
             json.start_line().object([&] {
-              json.member("kernel", b.trace.kernels[pair.new_run].name).member("asm", x.newest_side().assembly);
+              json.member("kernel", b.trace.runs[pair.new_run].name).member("asm", x.newest_side().assembly);
               auto side = [&](std::string_view name, const std::optional<InstructionSide>& e) {
                 if (!e) return;
                 json.key(name).object([&] {

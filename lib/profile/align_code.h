@@ -13,7 +13,7 @@ namespace tgc::profile {
 struct AlignedPair {
   static constexpr size_t kNone = SIZE_MAX;
   size_t a = kNone, b = kNone;
-  bool is_same = false;
+  bool is_same_text = false;
 };
 
 // Returns an instruction's text without the numbers of registers, the target of a branch, and `_e32` or `_e64`:

@@ -23,7 +23,7 @@ TEST_CASE("align_code: the same text first, then the same up to registers; the r
   auto pairs = align_code(a, b);
   REQUIRE(pairs);
   std::vector<std::array<size_t, 3>> seen;
-  for (const AlignedPair& p : *pairs) seen.push_back({p.a, p.b, p.is_same});
+  for (const AlignedPair& p : *pairs) seen.push_back({p.a, p.b, p.is_same_text});
   constexpr size_t kNone = AlignedPair::kNone;
   CHECK(seen == std::vector<std::array<size_t, 3>>{
                     {0, 0, 1}, {1, 1, 0}, {2, kNone, 0}, {kNone, 2, 0}, {3, 3, 1}, {4, 4, 1}});

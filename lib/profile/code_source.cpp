@@ -24,10 +24,10 @@ namespace tgc::profile {
 
 namespace {
 
-constexpr double kLeastAligned = 0.7;
+constexpr double kMinAlignedShare = 0.7;
 
 // Returns "E_4" for "E_4n1": a number distinguishes kernels with the same name.
-std::string_view base_name(std::string_view name) {
+std::string_view kernel_base_name(std::string_view name) {
   size_t digits = name.find_last_not_of("0123456789");
   bool has_number = digits != name.npos && digits > 0 && digits + 1 < name.size() && name[digits] == 'n';
   return has_number ? name.substr(0, digits) : name;
@@ -38,7 +38,7 @@ bool belongs_to_line(UOp u) {
                 Op::RANGE, Op::NOOP});
 }
 
-void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_size, CodeSource& out) {
+void add_line_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_size, CodeSource& out) {
   std::unordered_map<UOp, size_t> position;
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
   std::vector<std::set<size_t>> lines(list.size());
@@ -77,11 +77,11 @@ class SourceFinder {
  public:
   SourceFinder(const Session& session, const std::string& input, const Profile& profile)
       : session_(session), input_(input), profile_(profile) {
-    for (size_t n = 0; n < profile.trace.kernels.size(); n++) {
-      const KernelRun& run = profile.trace.kernels[n];
-      if (!profile.is_run_chosen[n] || !run.program || out_.contains(run.program)) continue;
+    for (size_t n = 0; n < profile.trace.runs.size(); n++) {
+      const KernelRun& run = profile.trace.runs[n];
+      if (!profile.is_run_chosen[n] || !run.program || sources_.contains(run.program)) continue;
       if (input.empty() && !profile.trace.kernel_asts.contains(run.kernel)) continue;
-      CodeSource& made = out_[run.program];
+      CodeSource& made = sources_[run.program];
       if (!is_rdna(isa_of_arch(run.arch))) made.missing_reason = "tgc does not compile kernels for " + run.arch;
       else if (auto text = find_text(run.program->elf_bytes); !text) made.missing_reason = text.diag().message;
       else wanted_by_arch_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
@@ -102,15 +102,15 @@ class SourceFinder {
       for (const std::string& target : targets) {
         if (input_.empty()) match_profile_asts(wanted, target);
         else match_input(wanted, target);
-        std::erase_if(wanted, [&](const WantedProgram& w) { return !out_[w.program].lines.empty(); });
+        std::erase_if(wanted, [&](const WantedProgram& w) { return !sources_[w.program].lines.empty(); });
         if (wanted.empty()) break;
       }
       for (WantedProgram& w : wanted) {
-        if (w.similar_source) set_source(std::move(*w.similar_source), out_[w.program]);
-        else out_[w.program].missing_reason = missing_reason_of(w);
+        if (w.similar_source) set_source(std::move(*w.similar_source), sources_[w.program]);
+        else sources_[w.program].missing_reason = missing_reason_of(w);
       }
     }
-    return std::move(out_);
+    return std::move(sources_);
   }
 
  private:
@@ -146,7 +146,7 @@ class SourceFinder {
       if (!in.value_or_throw()) return;
       (*in)->info.target = target;
       bool is_done =
-          std::ranges::all_of(wanted, [&](const WantedProgram& w) { return !out_[w.program].lines.empty(); });
+          std::ranges::all_of(wanted, [&](const WantedProgram& w) { return !sources_[w.program].lines.empty(); });
       if (is_done || session_.is_cancelled()) return;
       auto status = catch_failures([&] { return match_graph(wanted, session, std::move(**in)), Unit{}; });
       if (!status) last_error_ = status.diag().text();
@@ -180,30 +180,33 @@ class SourceFinder {
     const ProgramInfo info = make_program_info(list.value_or_throw()).value_or_throw();
     const std::string& name = info.function_name;
     compiled_names_.insert(name);
-    if (std::ranges::none_of(wanted, [&](const WantedProgram& w) { return base_name(w.kernel) == base_name(name); }))
+    if (std::ranges::none_of(
+            wanted, [&](const WantedProgram& w) { return kernel_base_name(w.kernel) == kernel_base_name(name); }))
       return;
     for (const WantedProgram& w : wanted)
-      if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.kernel_work)
+      if (CodeSource& own = sources_[w.program];
+          kernel_base_name(w.kernel) == kernel_base_name(name) && !own.kernel_work)
         if (auto work = catch_failures([&] { return work_of_kernel(c, shown); })) own.kernel_work = std::move(*work);
     auto map = make_source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const uint32_t wave_size = is_rdna(isa_of_arch(c.target().arch)) ? 32 : 64;
-    if (map) add_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
+    if (map) add_line_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
     match_code(wanted, name, std::move(c.make_compile_job().value_or_throw()), made);
   }
 
-  // Takes the source for the wanted kernels of this name (base_name()) that have the same code and no better source.
-  // For the others of this name, keeps it if its code is similar enough, and more similar than that of earlier sources.
+  // Takes the source for the wanted kernels of this name (kernel_base_name()) that have the same code and no better
+  // source. For the others of this name, keeps it if its code is similar enough, and more similar than that of earlier
+  // sources.
   void match_code(std::vector<WantedProgram>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.annotates_lines = true;
     std::string binary;
     std::vector<ListedInstruction> own;
     for (WantedProgram& w : wanted) {
-      if (base_name(w.kernel) != base_name(name)) continue;
+      if (kernel_base_name(w.kernel) != kernel_base_name(name)) continue;
       if (binary.empty()) binary = compile(job, Artifact::Binary).value_or_throw();
       ElfSection text = find_text(binary).value_or_throw();
       const bool is_same = text.bytes == w.text.bytes;
-      const CodeSource& known = out_[w.program];
+      const CodeSource& known = sources_[w.program];
       if (is_same && (!known.line_nodes.empty() || (!known.lines.empty() && source.line_nodes.empty()))) continue;
       if (own.empty()) own = parse_instructions(compile(job, Artifact::Disassembly).value_or_throw());
       CodeSource made = source;
@@ -211,7 +214,7 @@ class SourceFinder {
       if (is_same) {
         for (const ListedInstruction& i : own)
           made.line_by_address[i.address - text.address + w.text.address] = {i.line};
-        set_source(std::move(made), out_[w.program]);
+        set_source(std::move(made), sources_[w.program]);
         continue;
       }
       auto [byte, other] = std::ranges::mismatch(text.bytes, w.text.bytes);
@@ -233,7 +236,7 @@ class SourceFinder {
     constexpr auto is_padding = [](const ListedInstruction& i) { return i.text == "s_code_end"; };
     std::erase_if(w.listing, is_padding), std::erase_if(own, is_padding);
     AlignedLines made = align_lines(w.listing, own);
-    if (double(made.num_matched) < kLeastAligned * double(w.listing.size()) || made.num_matched <= w.num_matched)
+    if (double(made.num_matched) < kMinAlignedShare * double(w.listing.size()) || made.num_matched <= w.num_matched)
       return;
     for (size_t n = 0; n < w.listing.size(); n++)
       source.line_by_address[w.listing[n].address] = made.instruction_lines[n];
@@ -271,7 +274,7 @@ class SourceFinder {
   const Session& session_;
   std::string input_;
   const Profile& profile_;
-  CodeSources out_;
+  CodeSources sources_;
   std::map<std::string, std::vector<WantedProgram>> wanted_by_arch_;
   std::set<std::string> compiled_names_;
   std::string last_error_;

@@ -37,31 +37,31 @@ TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses fro
   REQUIRE(a);
   CHECK(a->num_lanes == 32);
   CHECK(a->stride_bytes == 4);
-  CHECK(a->num_lines == 1);
-  CHECK(a->fewest_lines_needed == 1);
+  CHECK(a->num_cache_lines == 1);
+  CHECK(a->fewest_cache_lines == 1);
   auto far = access("l*32 + g");
   REQUIRE(far);
   CHECK(far->stride_bytes == 128);
-  CHECK(far->num_lines == 32);
-  CHECK(far->fewest_lines_needed == 1);
+  CHECK(far->num_cache_lines == 32);
+  CHECK(far->fewest_cache_lines == 1);
   auto same = access("g*7");
   REQUIRE(same);
-  CHECK(same->num_lines == 1);
-  CHECK(same->fewest_lines_needed == 1);
+  CHECK(same->num_cache_lines == 1);
+  CHECK(same->fewest_cache_lines == 1);
   CHECK(same->stride_bytes == 0);
   auto halves = access("l*2", "half");
   REQUIRE(halves);
   CHECK(halves->stride_bytes == 4);
   CHECK(halves->lane_bytes == 2);
-  CHECK(halves->num_lines == 1);
+  CHECK(halves->num_cache_lines == 1);
   auto transposed = access("(l % UOp.const(dtypes.int, 8))*64 + l // UOp.const(dtypes.int, 8)");
   REQUIRE(transposed);
   CHECK(transposed->stride_bytes == 0);
-  CHECK(transposed->num_lines == 8);
+  CHECK(transposed->num_cache_lines == 8);
   auto gated = access("l*32", "float", ", l < UOp.const(dtypes.int, 4)");
   REQUIRE(gated);
   CHECK(gated->num_lanes == 4);
-  CHECK(gated->num_lines == 4);
+  CHECK(gated->num_cache_lines == 4);
   CHECK_FALSE(access("UOp(Ops.LOAD, dtypes.int, (UOp(Ops.INDEX, dtypes.float.ptr(65536), (x, l), None),), None)"));
 }
 
@@ -92,15 +92,15 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
 
 TEST_CASE("merged accesses: the compiler makes one instruction of several accesses to consecutive addresses") {
   BankAccess banks{.num_lanes = 32, .lane_bytes = 4, .access_cycles = 4, .fewest_cycles = 1};
-  LaneAccess lanes{.num_lanes = 32, .lane_bytes = 4, .num_lines = 4, .fewest_lines_needed = 1, .stride_bytes = 16};
+  LaneAccess lanes{.num_lanes = 32, .lane_bytes = 4, .num_cache_lines = 4, .fewest_cache_lines = 1, .stride_bytes = 16};
   for (int64_t lane = 0; lane < 32; lane++) banks.addresses.push_back(lane * 16 + 8);
   lanes.addresses = banks.addresses;
   CHECK(merged_access(banks, 16, 1).access_cycles == 4);
   CHECK(merged_access(banks, 16, 1).fewest_cycles == 4);
   CHECK(merged_access(banks, 4, 2).access_cycles == 8);
-  CHECK(merged_access(lanes, 16).num_lines == 4);
-  CHECK(merged_access(lanes, 16).fewest_lines_needed == 4);
-  CHECK(merged_access(lanes, 4).fewest_lines_needed == 1);
+  CHECK(merged_access(lanes, 16).num_cache_lines == 4);
+  CHECK(merged_access(lanes, 16).fewest_cache_lines == 4);
+  CHECK(merged_access(lanes, 4).fewest_cache_lines == 1);
 }
 
 TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {

@@ -30,11 +30,11 @@ class PacketWriter {
   void write_immediate(uint32_t wave) { append_packet(packet_type(PacketId::IMMEDIATE), wave); }
   void write_instruction(uint32_t wave, uint32_t op) {
     const PacketType& type = packet_type_for(PacketId::INST, PacketId::INST_RDNA4);
-    append_bits(packet_bits(type, wave, "wave", 1) | field_bits(type, op, "op"), type.nibbles);
+    append_bits(packet_bits(type, wave, "wave", 1) | field_bits(type, op, "op"), type.num_nibbles);
   }
   // Appends 16 or 17 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
   std::string finish() {
-    append_bits(0, 16 + nibbles_ % 2);
+    append_bits(0, 16 + num_nibbles_ % 2);
     return std::move(bytes_);
   }
 
@@ -51,19 +51,19 @@ class PacketWriter {
     return type.encoding | field_bits(type, value, field) | (type.delta_bits ? delta << type.delta_low_bit : 0);
   }
   void append_packet(const PacketType& type, uint64_t value, std::string_view field = "wave", uint64_t delta = 1) {
-    append_bits(packet_bits(type, value, field, delta), type.nibbles);
+    append_bits(packet_bits(type, value, field, delta), type.num_nibbles);
   }
-  void append_bits(uint64_t bits, uint32_t nibbles) {
-    for (uint32_t n = 0; n < nibbles; n++) {
+  void append_bits(uint64_t bits, uint32_t num_nibbles) {
+    for (uint32_t n = 0; n < num_nibbles; n++) {
       auto nibble = uint8_t(n < 16 ? bits >> 4 * n & 15 : 0);
-      if (nibbles_++ % 2) bytes_.back() = char(uint8_t(bytes_.back()) | nibble << 4);
+      if (num_nibbles_++ % 2) bytes_.back() = char(uint8_t(bytes_.back()) | nibble << 4);
       else bytes_ += char(nibble);
     }
   }
 
   bool is_rdna4_;
   std::string bytes_;
-  uint64_t nibbles_ = 0;
+  uint64_t num_nibbles_ = 0;
 };
 
 enum class PacketKind : uint8_t {
@@ -94,8 +94,8 @@ PacketKind packet_kind(uint32_t word) {
   }
 }
 // RDNA3 and RDNA4 have the same numbers for these operations.
-uint32_t packet_op(PacketKind unit) {
-  switch (unit) {
+uint32_t packet_op(PacketKind kind) {
+  switch (kind) {
     case PacketKind::ScalarMemory: return 0x1;
     case PacketKind::Message: return 0x9;
     case PacketKind::Load: return 0x21;
@@ -109,8 +109,8 @@ uint32_t packet_op(PacketKind unit) {
 class SqttTraceMaker {
  public:
   SqttTraceMaker(const ElfSection& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
-    for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
-    num_executions_.resize(code.instructions().size()), lane_sums_.resize(num_executions_.size());
+    for (uint32_t n = 0; n < code.instructions().size(); n++) instruction_by_address_[code.address_of(n)] = n;
+    num_executions_.resize(code.instructions().size()), active_lane_sums_.resize(num_executions_.size());
     next_instructions_.fill(kNoInstruction);
   }
 
@@ -124,8 +124,8 @@ class SqttTraceMaker {
       return;
     }
     if (type == hip::TraceEvent::ActiveLanes) return void(active_lanes_[wave] = uint32_t(address / 4));
-    auto found = by_address_.find(address);
-    if (found == by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
+    auto found = instruction_by_address_.find(address);
+    if (found == instruction_by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
     // the emulator does not log instructions without an operation, such as waits
     uint32_t& at = next_instructions_[wave];
     while (at != found->second) {
@@ -135,7 +135,7 @@ class SqttTraceMaker {
       at = code_.instructions()[at].next_instruction;
     }
     const CodeInstruction& i = code_.instructions()[at];
-    num_executions_[at]++, lane_sums_[at] += active_lanes_[wave];
+    num_executions_[at]++, active_lane_sums_[at] += active_lanes_[wave];
     if (type == hip::TraceEvent::Ended) {
       packets_.end_wave(wave);
       at = kNoInstruction;
@@ -164,7 +164,7 @@ class SqttTraceMaker {
   // Returns for each instruction the active lanes, summed over its executions, as 8 bytes in little-endian order.
   std::string active_lanes() const {
     std::string out;
-    for (uint64_t sum : lane_sums_)
+    for (uint64_t sum : active_lane_sums_)
       for (int n = 0; n < 8; n++) out += char(sum >> 8 * n & 255);
     return out;
   }
@@ -176,50 +176,50 @@ class SqttTraceMaker {
     if (i.has_no_packet) return;
     uint32_t word = 0;
     std::memcpy(&word, text_.bytes.data() + i.offset, sizeof word);
-    PacketKind unit = packet_kind(word);
-    if (unit == PacketKind::Vector) packets_.write_vector(wave);
-    else if (unit == PacketKind::Immediate) packets_.write_immediate(wave);
-    else packets_.write_instruction(wave, packet_op(unit));
+    PacketKind kind = packet_kind(word);
+    if (kind == PacketKind::Vector) packets_.write_vector(wave);
+    else if (kind == PacketKind::Immediate) packets_.write_immediate(wave);
+    else packets_.write_instruction(wave, packet_op(kind));
   }
 
   ElfSection text_;
   const KernelCode& code_;
   PacketWriter packets_;
-  std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> num_executions_, lane_sums_;
+  std::map<uint64_t, uint32_t> instruction_by_address_;
+  std::vector<uint64_t> num_executions_, active_lane_sums_;
   std::array<uint32_t, 32> active_lanes_{};
   std::array<uint32_t, 32> next_instructions_;
 };
 
 class ProfileEventWriter {
  public:
-  ProfileEventWriter() : out_("\x80\x04](") {}
+  ProfileEventWriter() : pickle_("\x80\x04](") {}
   // For each field, call text() with its name and then write the value; then call end_event().
   ProfileEventWriter& begin_event(std::string_view module, std::string_view name) {
     text(module), text(name);
-    out_ += "\x93)\x81}(";
+    pickle_ += "\x93)\x81}(";
     return *this;
   }
   ProfileEventWriter& text(std::string_view s) {
-    return out_ += 'X', append_integer(s.size(), 4), out_.append(s), *this;
+    return pickle_ += 'X', append_integer(s.size(), 4), pickle_.append(s), *this;
   }
   ProfileEventWriter& bytes(std::string_view s) {
-    return out_ += '\x8e', append_integer(s.size(), 8), out_.append(s), *this;
+    return pickle_ += '\x8e', append_integer(s.size(), 8), pickle_.append(s), *this;
   }
-  ProfileEventWriter& number(uint64_t n) { return out_ += "\x8a\x08", append_integer(n, 8), *this; }
-  ProfileEventWriter& true_value() { return out_ += '\x88', *this; }
+  ProfileEventWriter& number(uint64_t n) { return pickle_ += "\x8a\x08", append_integer(n, 8), *this; }
+  ProfileEventWriter& true_value() { return pickle_ += '\x88', *this; }
   ProfileEventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
-    out_ += "}(";
-    return text(key), number(value), text(other), text(word), out_ += 'u', *this;
+    pickle_ += "}(";
+    return text(key), number(value), text(other), text(word), pickle_ += 'u', *this;
   }
-  void end_event() { out_ += "ub"; }
-  std::string finish() { return std::move(out_ += "e."); }
+  void end_event() { pickle_ += "ub"; }
+  std::string finish() { return std::move(pickle_ += "e."); }
 
  private:
   void append_integer(uint64_t n, int bytes) {
-    for (int i = 0; i < bytes; i++) out_ += char(n >> 8 * i & 255);
+    for (int i = 0; i < bytes; i++) pickle_ += char(n >> 8 * i & 255);
   }
-  std::string out_;
+  std::string pickle_;
 };
 
 // Returns 110000 for "gfx1100", as in tinygrad's device properties.

@@ -9,16 +9,16 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kLeastGain = 0.02;
+constexpr double kMinGain = 0.02;
 constexpr uint32_t kFarFromFewest = 2;  // for a hint, an access needs this many times the fewest cache lines or cycles
-constexpr double kManyRepeats = 4;     // for a hint, loads must load each byte this often on average
-constexpr double kOverlap = 0.5;       // assumed share of a wait that other loads or waves can hide
-constexpr size_t kMostAccesses = 3;
-constexpr uint32_t kWidest = 16;  // most bytes that one instruction accesses for a lane
+constexpr double kMinRepeats = 4;     // for a hint, loads must load each byte this often on average
+constexpr double kHideableShare = 0.5;       // assumed share of a wait that other loads or waves can hide
+constexpr size_t kMaxAccessHints = 3;
+constexpr uint32_t kWidestAccessBytes = 16;  // most bytes that one instruction accesses for a lane
 constexpr uint32_t kRegisterBytes = 4;
 
 // Effects of a change on a kernel. An increase is followed by the decrease that contradicts it.
-enum Effect : uint32_t {
+enum ChangeEffect : uint32_t {
   kMoreThreads = 1, kFewerThreads = 2, kMoreUnroll = 4, kLessUnroll = 8, kLargerGroups = 16, kSmallerGroups = 32
 };
 constexpr uint32_t kIncreases = kMoreThreads | kMoreUnroll | kLargerGroups;
@@ -41,13 +41,13 @@ void sort_by_gain(std::vector<HintCandidate>& list) {
 
 class HintFinder {
  public:
-  HintFinder(const Profile& p, size_t kernel, const ProgramListings::Listing& listing, const StallReport& stalls)
-      : profile_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
-        figures_(figures_of_kernel(p, kernel, listing)), times_(p.instructions_of_kernel(kernel)) {
+  HintFinder(const Profile& p, size_t run_index, const ProgramListings::Listing& listing, const StallReport& stalls)
+      : profile_(p), run_index_(run_index), run_(p.trace.runs[run_index]), listing_(listing), stalls_(stalls),
+        figures_(figures_of_run(p, run_index, listing)), times_(p.instruction_times_of_run(run_index)) {
     total_cycles_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
     for (const InstructionTimes& t : times_) num_executions_ += double(t.num_executions);
-    if (const CodeSource* source = p.source_of_kernel(kernel); source && source->opts) {
+    if (const CodeSource* source = p.source_of_run(run_index); source && source->opts) {
       has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
       has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
     }
@@ -58,18 +58,18 @@ class HintFinder {
 
   std::vector<SpeedHint> find() {
     if (!stalls_.instructions.empty()) {
-      add_occupancy();
-      add_short_waves();
-      add_idle_lanes();
-      add_divergence();
-      add_memory_accesses();
-      add_repeated_loads();
-      add_spills();
-      add_imbalance();
-      add_stall_reasons();
-      add_longest_wait();
+      add_occupancy_hints();
+      add_short_wave_hint();
+      add_idle_lane_hint();
+      add_divergence_hint();
+      add_access_hints();
+      add_repeated_load_hint();
+      add_spill_hint();
+      add_imbalance_hint();
+      add_stall_reason_hints();
+      add_longest_wait_hint();
     }
-    add_counters();
+    add_counter_hints();
     return ranked_hints();
   }
 
@@ -77,18 +77,19 @@ class HintFinder {
   void add_hint(std::string id, double gain, std::string measured, std::string aim,
                 std::vector<ProposedChange> changes = {}) {
     if (changes.empty()) changes = {{std::exchange(aim, "")}};
-    out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(changes)});
+    candidates_.push_back(
+        {{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(changes)});
   }
 
   // Returns the hints by descending gain. Leaves out hints with little gain, changes that contradict an earlier hint,
   // hints without a change, and "wait" if an earlier hint is about the same source line.
   std::vector<SpeedHint> ranked_hints() {
-    std::erase_if(out_, [](const HintCandidate& c) { return c.hint.max_time_share < kLeastGain; });
-    sort_by_gain(out_);
+    std::erase_if(candidates_, [](const HintCandidate& c) { return c.hint.max_time_share < kMinGain; });
+    sort_by_gain(candidates_);
     std::vector<SpeedHint> speed_hints;
     std::set<uint32_t> lines;
     uint32_t excluded = 0;
-    for (HintCandidate& c : out_) {
+    for (HintCandidate& c : candidates_) {
       std::erase_if(c.changes, [&](const ProposedChange& w) { return w.effects & excluded; });
       if (c.changes.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
       c.hint.advice_text = c.aim;
@@ -107,16 +108,16 @@ class HintFinder {
     return double(stalls_.times_by_reason[size_t(reason)].cycles) / total_cycles_;
   }
   std::string describe_instruction(uint32_t n) const {
-    return "'" + instruction_text(profile_, kernel_, n, listing_) + "' (" + instruction_location(profile_, kernel_, n) +
-           ")";
+    return "'" + instruction_text(profile_, run_index_, n, listing_) + "' (" +
+           instruction_location(profile_, run_index_, n) + ")";
   }
 
-  void add_occupancy() {
+  void add_occupancy_hints() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
                           StallReason::Fetch})
       hideable += idle_share_of(r);
-    const auto fitting = fitting_waves(run_);
+    const auto fitting = occupancy_of_run(run_);
     auto processor = find_amd_processor(run_.arch);
     if (!fitting || !processor || !stalls_.num_resident_waves) return;
     const double most = fitting->max_waves, now = stalls_.num_resident_waves;
@@ -165,7 +166,7 @@ class HintFinder {
     return out;
   }
 
-  void add_short_waves() {
+  void add_short_wave_hint() {
     double arguments = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++)
       if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory &&
@@ -183,7 +184,7 @@ class HintFinder {
          {"fuse the kernel with its neighbours"}});
   }
 
-  void add_idle_lanes() {
+  void add_idle_lane_hint() {
     if (!figures_.num_wave_lanes || figures_.max_active_lanes >= figures_.num_wave_lanes) return;
     const double unused = 1 - double(figures_.max_active_lanes) / figures_.num_wave_lanes;
     add_hint("idle-lanes", unused * (figures_.num_waves > 1 ? 0.9 : 0.1),
@@ -194,12 +195,12 @@ class HintFinder {
              {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.num_wave_lanes), kLargerGroups}});
   }
 
-  void add_divergence() {
-    const auto active = profile_.active_lanes_of_kernel(kernel_);
+  void add_divergence_hint() {
+    const auto active = profile_.active_lanes_of_run(run_index_);
     double lost = 0, most = 0;
     uint32_t worst = 0;
     for (uint32_t n = 0; n < active.size(); n++) {
-      const auto text = listing_.find(profile_.code_of_kernel(kernel_)->address_of(n));
+      const auto text = listing_.find(profile_.code_of_run(run_index_)->address_of(n));
       if (!times_[n].num_executions || text == listing_.end() || !runs_in_lanes(text->second)) continue;
       StallTime time{times_[n].num_executions, 0};
       for (const StallTime& t : stalls_.instructions[n].times_by_reason) time += t;
@@ -217,37 +218,38 @@ class HintFinder {
         "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
 
-  struct LineTime {
-    double share = 0;  // of the waves' time, including the waits for the results
+  struct LineAccesses {
+    double time_share = 0;  // of the waves' time, including the waits for the results
     uint64_t hits = 0;
     uint32_t bytes = 0, num_addresses = 1;  // the widest access has `bytes` at each of `num_addresses` addresses
     std::set<std::string> mnemonics;
   };
-  LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
-    LineTime out;
-    const CodeSource* source = profile_.source_of_kernel(kernel_);
+  LineAccesses line_accesses(uint32_t line, InstructionUnit unit, bool is_store) const {
+    LineAccesses out;
+    const CodeSource* source = profile_.source_of_run(run_index_);
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].num_executions) continue;
-      if (source->line_at_address(profile_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
+      if (source->line_at_address(profile_.code_of_run(run_index_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waits_for_result;
       for (const StallTime& own : stalls_.instructions[n].times_by_reason) t += own;
-      out.share += double(t.cycles) / total_cycles_, out.hits += times_[n].num_executions;
+      out.time_share += double(t.cycles) / total_cycles_, out.hits += times_[n].num_executions;
       if (role.lane_bytes > out.bytes * out.num_addresses)
         out.bytes = role.lane_bytes / role.num_addresses, out.num_addresses = role.num_addresses;
-      const std::string text = instruction_text(profile_, kernel_, n, listing_);
+      const std::string text = instruction_text(profile_, run_index_, n, listing_);
       out.mnemonics.insert(text.substr(0, text.find(' ')));
     }
     return out;
   }
 
-  void add_memory_accesses() {
-    const CodeSource* source = profile_.source_of_kernel(kernel_);
+  void add_access_hints() {
+    const CodeSource* source = profile_.source_of_run(run_index_);
     if (!source) return;
     std::vector<HintCandidate> far, banks, narrow;
     for (const MemoryAccess& a : source->accesses) {
       const bool is_store = a.node.op == "STORE";
-      const LineTime t = line_time(a.line, a.lane_access ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
+      const LineAccesses t =
+          line_accesses(a.line, a.lane_access ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
       if (!t.hits) continue;
       const auto far_lines = a.lane_access ? std::optional(merged_access(*a.lane_access, t.bytes)) : std::nullopt;
       const auto conflicts =
@@ -264,26 +266,29 @@ class HintFinder {
         list.push_back({{id, gain, std::move(measured), ""}, std::move(aim), std::move(changes), a.line});
       };
       const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
-                                         static_cast<unsigned long long>(t.hits), t.share * 100);
-      if (far_lines && far_lines->num_lines >= kFarFromFewest * far_lines->fewest_lines_needed) {
+                                         static_cast<unsigned long long>(t.hits), t.time_share * 100);
+      if (far_lines && far_lines->num_cache_lines >= kFarFromFewest * far_lines->fewest_cache_lines) {
         const auto stride = static_cast<long long>(far_lines->stride_bytes);
         const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
-        add_to(far, "uncoalesced", t.share * (1 - double(far_lines->fewest_lines_needed) / far_lines->num_lines),
+        add_to(far, "uncoalesced",
+               t.time_share * (1 - double(far_lines->fewest_cache_lines) / far_lines->num_cache_lines),
                formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
-                         is_store ? "to" : "from", far_lines->num_lines, kCacheLineSize, far_lines->fewest_lines_needed,
-                         time.c_str()),
+                         is_store ? "to" : "from", far_lines->num_cache_lines, kCacheLineSize,
+                         far_lines->fewest_cache_lines, time.c_str()),
                "let neighbouring lanes access neighbouring addresses",
                {{"Opt(OptOps.LOCAL, ..) of the axis along which they lie in memory"}});
-      } else if (far_lines && a.loop_step_bytes && uint32_t(std::abs(*a.loop_step_bytes)) == bytes && bytes < kWidest) {
+      } else if (far_lines && a.loop_step_bytes && uint32_t(std::abs(*a.loop_step_bytes)) == bytes &&
+                 bytes < kWidestAccessBytes) {
         const char* opt = a.is_reduction ? "UNROLL" : "UPCAST";
-        add_to(narrow, "narrow", t.share * (1 - bytes / double(kWidest)),
+        add_to(narrow, "narrow", t.time_share * (1 - bytes / double(kWidestAccessBytes)),
                formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),
-               formatted("access %u bytes at once", kWidest),
-               {{formatted("Opt(OptOps.%s, .., %u) of this axis", opt, kWidest / bytes),
+               formatted("access %u bytes at once", kWidestAccessBytes),
+               {{formatted("Opt(OptOps.%s, .., %u) of this axis", opt, kWidestAccessBytes / bytes),
                  a.is_reduction ? kMoreUnroll : kFewerThreads}});
       }
       if (conflicts && conflicts->access_cycles >= kFarFromFewest * conflicts->fewest_cycles)
-        add_to(banks, "bank-conflicts", t.share * (1 - double(conflicts->fewest_cycles) / conflicts->access_cycles),
+        add_to(banks, "bank-conflicts",
+               t.time_share * (1 - double(conflicts->fewest_cycles) / conflicts->access_cycles),
                formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank of local "
                          "memory; %s",
                          node.c_str(), conflicts->access_cycles, conflicts->fewest_cycles, time.c_str()),
@@ -293,12 +298,12 @@ class HintFinder {
     }
     for (std::vector<HintCandidate>* list : {&far, &banks, &narrow}) {
       sort_by_gain(*list);
-      list->resize(std::min(list->size(), kMostAccesses));
-      std::ranges::move(*list, std::back_inserter(out_));
+      list->resize(std::min(list->size(), kMaxAccessHints));
+      std::ranges::move(*list, std::back_inserter(candidates_));
     }
   }
 
-  void add_repeated_loads() {
+  void add_repeated_load_hint() {
     if (!figures_.kernel_work || figures_.kernel_work->bytes_read <= 0 || !figures_.num_followed_waves) return;
     double loaded = 0, time = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
@@ -309,9 +314,9 @@ class HintFinder {
     }
     loaded *= double(figures_.num_waves) / double(figures_.num_followed_waves);
     const double repeats = loaded / figures_.kernel_work->bytes_read;
-    if (repeats < kManyRepeats) return;
+    if (repeats < kMinRepeats) return;
     add_hint(
-        "repeated-loads", time * (1 - 1 / repeats) * kOverlap,
+        "repeated-loads", time * (1 - 1 / repeats) * kHideableShare,
         formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
                   "%.0f%% of the waves' time",
                   loaded, repeats, figures_.kernel_work->bytes_read, time * 100),
@@ -324,7 +329,7 @@ class HintFinder {
           kLargerGroups}});
   }
 
-  void add_spills() {
+  void add_spill_hint() {
     double share = 0;
     uint64_t hits = 0;
     uint32_t stored = 0;
@@ -345,33 +350,34 @@ class HintFinder {
              "let the accumulators fit into registers", changes_for_less_code_);
   }
 
-  void add_imbalance() {
+  void add_imbalance_hint() {
     const auto& waves = stalls_.followed_waves;
     if (waves.size() < 2) return;
     double sum = 0;
     for (const FollowedWave& w : waves) sum += double(w.num_issued);
     const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::num_issued);
     const double most = double(longest.num_issued), mean = sum / double(waves.size());
-    if (1 - mean / most < kLeastGain) return;
+    if (1 - mean / most < kMinGain) return;
     // name the instruction whose number of issues by the longest wave exceeds the mean most
-    const std::vector<uint64_t> issues = issues_of_wave(profile_, kernel_, longest);
+    const std::vector<uint64_t> issues = issues_of_wave(profile_, run_index_, longest);
     auto mean_of = [&](uint32_t n) { return double(times_[n].num_executions) / double(waves.size()); };
     uint32_t n = 0;
     for (uint32_t k = 1; k < issues.size(); k++)
       if (double(issues[k]) - mean_of(k) > double(issues[n]) - mean_of(n)) n = k;
     const auto longer =
         std::ranges::count_if(waves, [&](const FollowedWave& w) { return double(w.num_issued) > mean; });
-    add_hint("imbalance", 1 - mean / most,
-             formatted(
-                 "followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
-                 "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
-                 "times",
-                 longest.number + 1, int(profile_.trace.sqtt[longest.event].se), longest.wave, most, waves.size(), mean,
-                 longer, describe_instruction(n).c_str(), static_cast<unsigned long long>(issues[n]), mean_of(n)),
-             "divide the work evenly: the loop's length or a branch depends on the thread");
+    add_hint(
+        "imbalance", 1 - mean / most,
+        formatted("followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
+                  "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
+                  "times",
+                  longest.number + 1, int(profile_.trace.sqtt_events[longest.event_index].se), longest.wave, most,
+                  waves.size(), mean, longer, describe_instruction(n).c_str(),
+                  static_cast<unsigned long long>(issues[n]), mean_of(n)),
+        "divide the work evenly: the loop's length or a branch depends on the thread");
   }
 
-  void add_stall_reasons() {
+  void add_stall_reason_hints() {
     auto worst = [&](StallReason reason) {
       auto cycles = [&](const InstructionStalls& s) { return s.times_by_reason[size_t(reason)].cycles; };
       auto most = std::ranges::max_element(stalls_.instructions, {}, cycles);
@@ -379,7 +385,7 @@ class HintFinder {
     };
     auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* aim,
                           std::vector<ProposedChange> changes) {
-      if (time_share_of(reason) < kLeastGain) return;
+      if (time_share_of(reason) < kMinGain) return;
       add_hint(id, gain,
                formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, time_share_of(reason) * 100,
                          worst(reason).c_str()),
@@ -398,36 +404,36 @@ class HintFinder {
                "make the code shorter", changes_for_less_code_);
   }
 
-  void add_longest_wait() {
+  void add_longest_wait_hint() {
     auto most = std::ranges::max_element(stalls_.instructions, {},
                                          [](const InstructionStalls& s) { return s.waits_for_result.idle_cycles; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
     if (!most->waits_for_result.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
     if (stalls_.roles[n].is_scratch) return;
     const double share = double(most->waits_for_result.idle_cycles) / total_cycles_;
-    const CodeSource* source = profile_.source_of_kernel(kernel_);
-    const bool is_widest = stalls_.roles[n].lane_bytes >= kWidest;
+    const CodeSource* source = profile_.source_of_run(run_index_);
+    const bool is_widest = stalls_.roles[n].lane_bytes >= kWidestAccessBytes;
     std::vector<ProposedChange> changes;
     if (!stalls_.roles[n].is_store) changes.push_back({"compute something else between the load and its use"});
-    if (!is_widest) changes.push_back({formatted("access up to %u bytes at once instead of %u", kWidest,
+    if (!is_widest) changes.push_back({formatted("access up to %u bytes at once instead of %u", kWidestAccessBytes,
                                                  stalls_.roles[n].lane_bytes)});
     changes.push_back({"start more waves, of which others issue meanwhile", kMoreThreads});
-    add_hint("wait", share * kOverlap,
+    add_hint("wait", share * kHideableShare,
              formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues",
                        describe_instruction(n).c_str(), share * 100),
              "", std::move(changes));
-    out_.back().line = source ? source->line_at_address(profile_.code_of_kernel(kernel_)->address_of(n)) : 0;
+    candidates_.back().line = source ? source->line_at_address(profile_.code_of_run(run_index_)->address_of(n)) : 0;
   }
 
-  void add_counters() {
-    auto totals = counter_totals(profile_, kernel_);
+  void add_counter_hints() {
+    auto totals = counter_totals(profile_, run_index_);
     auto sum = [&](std::string_view name) {
       auto found = totals.find(name);
       return found == totals.end() ? 0.0 : double(found->second.value_sum);
     };
     const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
     const bool is_known =
-        std::ranges::any_of(out_, [](const HintCandidate& c) { return c.hint.id == "bank-conflicts"; });
+        std::ranges::any_of(candidates_, [](const HintCandidate& c) { return c.hint.id == "bank-conflicts"; });
     if (lds > 0 && conflicts > 0 && !is_known)
       add_hint("bank-conflicts", (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Lds)) * conflicts / lds,
                formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
@@ -436,16 +442,16 @@ class HintFinder {
                "pad the rows of local buffers by one element");
     const double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
     if (hits + misses > 1000)
-      add_hint(
-          "cache-misses",
-          (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Memory)) * kOverlap * misses / (hits + misses),
-          formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f)", misses / (hits + misses) * 100,
-                    misses, hits + misses),
-          "reuse data while it is there, or read neighbouring addresses in neighbouring threads");
+      add_hint("cache-misses",
+               (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Memory)) * kHideableShare * misses /
+                   (hits + misses),
+               formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f)",
+                         misses / (hits + misses) * 100, misses, hits + misses),
+               "reuse data while it is there, or read neighbouring addresses in neighbouring threads");
   }
 
   const Profile& profile_;
-  size_t kernel_;
+  size_t run_index_;
   const KernelRun& run_;
   const ProgramListings::Listing& listing_;
   const StallReport& stalls_;
@@ -456,7 +462,7 @@ class HintFinder {
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
   bool has_reduction_ = true;                   // tinygrad names a kernel without a reduction "E_.."
   std::vector<ProposedChange> changes_for_less_code_;                  // these changes reduce registers, too
-  std::vector<HintCandidate> out_;
+  std::vector<HintCandidate> candidates_;
 };
 
 }  // namespace
@@ -465,9 +471,9 @@ std::string SpeedHint::text() const {
   return formatted("up to %.0f%% of the time: ", max_time_share * 100) + measured_text + ": " + advice_text;
 }
 
-std::vector<SpeedHint> speed_hints(const Profile& p, size_t kernel, const ProgramListings::Listing& listing,
+std::vector<SpeedHint> speed_hints(const Profile& p, size_t run_index, const ProgramListings::Listing& listing,
                                    const StallReport& stalls) {
-  return HintFinder(p, kernel, listing, stalls).find();
+  return HintFinder(p, run_index, listing, stalls).find();
 }
 
 }  // namespace tgc::profile

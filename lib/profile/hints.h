@@ -16,9 +16,9 @@ struct SpeedHint {
   std::string text() const;  // "up to 38% of the time: MEASURED: CHANGE"
 };
 
-// Returns the hints for the run `kernel`, the largest gain first. `stalls` is the result of stalls_of_kernel() for this
+// Returns the hints for the run `run_index`, the largest gain first. `stalls` is the result of stalls_of_run() for this
 // run.
-std::vector<SpeedHint> speed_hints(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing,
+std::vector<SpeedHint> speed_hints(const Profile& profile, size_t run_index, const ProgramListings::Listing& listing,
                                    const StallReport& stalls);
 
 }  // namespace tgc::profile

@@ -46,7 +46,7 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   Run out{.profile = std::move(analyze_profile(std::move(trace.value_or_throw()), {}).value_or_throw())};
   for (size_t n = 0; n < texts.size(); n++) out.listing[kBase + 4 * n] = texts[n];
   out.listing[branch] = "s_cbranch_scc1 65533", out.listing[branch + 4] = "s_endpgm";
-  out.stalls = stalls_of_kernel(out.profile, 0, out.listing);
+  out.stalls = stalls_of_run(out.profile, 0, out.listing);
   return out;
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("hints: no hint contradicts one with a larger gain") {
 TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
   Run run = run_of({"v_add_f32_e32 v0, v0, v1"}, {4});
   add_stall(run, StallReason::Fetch, 6000);
-  CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
+  CodeSource& source = run.profile.sources[run.profile.trace.runs[0].program];
   source.opts = "(Opt(op=OptOps.UPCAST, axis=0, arg=4),)";
   CHECK(hint_of(run.found(), "instruction-fetch")->advice_text == "make the code shorter: UPCAST less");
   source.opts = "()";
@@ -97,7 +97,7 @@ TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
 
 TEST_CASE("hints: bank conflicts are those of the instructions, whose width they name") {
   Run run = run_of({"ds_load_b128 v[0:3], v9", "s_waitcnt lgkmcnt(0)"}, {4});
-  CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
+  CodeSource& source = run.profile.sources[run.profile.trace.runs[0].program];
   source.lines = {"float val0 = *(temp0+(lidx0*32+Lidx0));"};
   source.line_by_address[kBase] = {1};
   // the source line loads one float for each lane, and the compiler made it a part of a load of 16 bytes
@@ -114,7 +114,7 @@ TEST_CASE("hints: bank conflicts are those of the instructions, whose width they
 
 TEST_CASE("hints: imbalance names the wave, and the instruction and line that it executes more often") {
   Run run = run_of({"v_add_f32_e32 v0, v0, v1"}, {2, 2, 40, 2});
-  CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
+  CodeSource& source = run.profile.sources[run.profile.trace.runs[0].program];
   source.lines = {"for (int i = 0; i < n; i++)", "s += in[i];"};
   source.line_by_address[kBase] = {2};
   const std::vector<SpeedHint> list = run.found();
@@ -126,7 +126,8 @@ TEST_CASE("hints: imbalance names the wave, and the instruction and line that it
 
 TEST_CASE("times of an emulated run are those of the model, not its counts of instructions") {
   const Run run = run_of({"global_load_b32 v0, v1, s[0:1]", "s_waitcnt vmcnt(0)"}, {1});
-  const auto counted = run.profile.instructions_of_kernel(0), modeled = times_of_kernel(run.profile, 0, run.stalls);
+  const auto counted = run.profile.instruction_times_of_run(0),
+             modeled = measured_or_modeled_times(run.profile, 0, run.stalls);
   REQUIRE(modeled.size() == 4);
   CHECK(modeled[1].num_executions == 1);
   CHECK(counted[1].cycles == 1);

@@ -14,7 +14,7 @@ namespace tgc::profile {
 
 namespace {
 
-constexpr uint64_t kMostSection = uint64_t(1) << 26;
+constexpr uint64_t kMaxSectionBytes = uint64_t(1) << 26;
 
 template <class T>
 T read_value_at(std::string_view bytes, uint64_t offset) {
@@ -169,7 +169,7 @@ Result<ElfSection> find_section(std::string_view elf, std::string_view wanted) {
         image_end = address + s.sh_size;
       }
       if (!name.starts_with(wanted) || (name.size() > wanted.size() && name[wanted.size()])) continue;
-      if (s.sh_size > kMostSection) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
+      if (s.sh_size > kMaxSectionBytes) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
       return ElfSection{bytes_at(elf, s.sh_offset, s.sh_size), address};
     }
     throw Failure("the code has no section " + std::string(wanted));
@@ -239,8 +239,8 @@ Result<KernelCode> KernelCode::read(const ElfSection& text, Isa isa) {
 
 namespace {
 
-constexpr double kMostSeconds = 20;
-constexpr uint64_t kMostMemory = uint64_t(1) << 30;
+constexpr double kMaxDisassemblySeconds = 20;
+constexpr uint64_t kMaxDisassemblyBytes = uint64_t(1) << 30;
 
 // Calls each(address, text, source line) for lines such as "  1600: 000085bf              \ts_clause 0x1".
 template <class Each>
@@ -276,13 +276,14 @@ std::map<uint64_t, std::string> disassemble_program(const GpuProgram& program, c
   const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950
   auto listing = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine_process(
-            {.rights = WorkerRights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
+        worker.confine_process({.rights = WorkerRights::Compute,
+                                .memory_bytes = kMaxDisassemblyBytes,
+                                .cpu_seconds = kMaxDisassemblySeconds});
         auto made = (*engine)->disassemble_object(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
         if (!made.ok) return Diag{made.compiler_error.message};
         return made.value;
       },
-      {.timeout_seconds = kMostSeconds});
+      {.timeout_seconds = kMaxDisassemblySeconds});
   std::map<uint64_t, std::string> out;
   if (listing)
     parse_listing(*listing, [&](uint64_t address, std::string line, uint32_t) { out[address] = std::move(line); });

@@ -15,7 +15,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr DevicePeakRates kPeaks[] = {
+constexpr DevicePeakRates kDevicePeakRates[] = {
     {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
     {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
     {"gfx1200", "RX 9060 XT", 25.6e12, 320e9, 64},   {"gfx1201", "RX 9070 XT", 48.7e12, 640e9, 128},
@@ -65,8 +65,8 @@ double flops_per_lane(std::string_view assembly) {
 }
 
 const DevicePeakRates* find_device_peak(std::string_view arch) {
-  auto found = std::ranges::find(kPeaks, arch, &DevicePeakRates::arch);
-  return found == std::end(kPeaks) ? nullptr : found;
+  auto found = std::ranges::find(kDevicePeakRates, arch, &DevicePeakRates::arch);
+  return found == std::end(kDevicePeakRates) ? nullptr : found;
 }
 
 std::string speed_limit_text(std::optional<double> flops, std::optional<double> bytes, double seconds,
@@ -88,13 +88,13 @@ std::string rate_text(double amount, double seconds, const char* unit) {
 namespace {
 
 // True for the graph after the last stage, which tinygrad 0.12.0 stores in place of the AST.
-bool is_lowered(UOp root) {
+bool has_lowered_kernel_name(UOp root) {
   if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
   return RecordView(root.arg()).values()[0].is_str() &&
          RecordView(root.arg()).values()[0].text().find('\x1b') != std::string_view::npos;
 }
 
-double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n.vmax().to_double(); }
+double sint_upper_bound(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n.vmax().to_double(); }
 
 }  // namespace
 
@@ -104,7 +104,7 @@ KernelWork work_of_kernel(Compilation& kernel, std::string from) {
     const auto& list = kernel.list();
     if (!list) throw Failure(list.diag());
     const Estimates made = make_program_info(*list).value_or_throw().estimates;
-    out.num_operations = number_of(made.ops), out.num_bytes = number_of(made.mem);
+    out.num_operations = sint_upper_bound(made.ops), out.num_bytes = sint_upper_bound(made.mem);
     out.is_upper_bound = !made.ops.is_int() || !made.mem.is_int();
     return out;
   }
@@ -131,7 +131,7 @@ InputGraph load_profile_ast(const Session& session, const ProfileTrace& trace, c
   in = std::move(session.compiler()->import_kernel(std::move(in)).value_or_throw());
   if (auto& refused = import_facts_of_input(in).import_error) throw Failure(*refused);
   in.info.target = target;
-  if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
+  if (has_lowered_kernel_name(in.root)) in.info.stage = kernel_stages().back().name;
   return in;
 }
 
@@ -152,7 +152,7 @@ KernelWorks find_kernel_works(const Session& session, const ProfileTrace& trace)
 namespace {
 
 // Returns the number that follows `key` in a MessagePack map; nullopt if there is none.
-std::optional<uint32_t> packed_number(std::string_view bytes, std::string_view key) {
+std::optional<uint32_t> find_msgpack_number(std::string_view bytes, std::string_view key) {
   std::string whole(1, char(key.size() < 32 ? 0xa0 | key.size() : 0xd9));
   if (key.size() >= 32) whole += char(key.size());
   whole += key;
@@ -186,7 +186,7 @@ std::optional<KernelResources> program_resources(const GpuProgram& program, std:
   out.num_vector_registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
   out.shared_bytes = word(0), out.scratch_bytes = word(4);
   if (auto note = find_section(program.elf_bytes, ".note")) {
-    auto number = [&](std::string_view key) { return packed_number(note->bytes, key); };
+    auto number = [&](std::string_view key) { return find_msgpack_number(note->bytes, key); };
     out.num_scalar_registers = number(".sgpr_count");
     auto vectors = number(".vgpr_spill_count"), scalars = number(".sgpr_spill_count");
     if (vectors || scalars) out.num_spills = vectors.value_or(0) + scalars.value_or(0), out.spill_unit = "registers";
@@ -195,22 +195,22 @@ std::optional<KernelResources> program_resources(const GpuProgram& program, std:
   return out;
 }
 
-std::optional<Occupancy> fitting_waves(const KernelRun& run) {
+std::optional<Occupancy> occupancy_of_run(const KernelRun& run) {
   const auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
   if (!resources) return {};
   return occupancy_of_kernel(*resources, run.arch, resources->max_threads ? resources->max_threads : 32);
 }
 
-KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
-  const KernelRun& run = p.trace.kernels[kernel];
-  KernelFigures out{.kernel_work = p.work_of_kernel(kernel)};
+KernelFigures figures_of_run(const Profile& p, size_t run_index, const std::map<uint64_t, std::string>& listing) {
+  const KernelRun& run = p.trace.runs[run_index];
+  KernelFigures out{.kernel_work = p.work_of_run(run_index)};
   size_t number = 0;
-  for (size_t n = 0; n < kernel; n++)
-    number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
+  for (size_t n = 0; n < run_index; n++)
+    number += p.trace.runs[n].kernel == run.kernel && p.trace.runs[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
       found != p.buffer_bytes.end() && number < found->second.size() && found->second[number] > 0)
     out.buffer_bytes = found->second[number];
-  for (size_t i : run.sqtt) {
+  for (size_t i : run.sqtt_events) {
     out.num_waves += p.sqtt_summaries[i].wave_spans.size();
     if (p.sqtt_summaries[i].instructions.empty()) continue;
     for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) out.num_followed_waves += w.cu == 0 && w.simd == 0;
@@ -218,12 +218,12 @@ KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<
   out.num_wave_lanes = out.max_active_lanes = is_rdna(isa_of_arch(run.arch)) ? 32 : 64;
   if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
     if (resources->max_threads) out.max_active_lanes = std::min(out.max_active_lanes, resources->max_threads);
-  const auto times = p.instructions_of_kernel(kernel);
+  const auto times = p.instruction_times_of_run(run_index);
   if (times.empty() || listing.empty() || !out.num_followed_waves) return out;
-  const auto active = p.active_lanes_of_kernel(kernel);
+  const auto active = p.active_lanes_of_run(run_index);
   double ops = 0, vectors = 0, lanes = 0;
   for (uint32_t n = 0; n < times.size(); n++) {
-    auto text = listing.find(p.code_of_kernel(kernel)->address_of(n));
+    auto text = listing.find(p.code_of_run(run_index)->address_of(n));
     if (text == listing.end()) continue;
     const double executed_lanes =
         active.empty() ? double(times[n].num_executions) * out.max_active_lanes : double(active[n]);
@@ -238,12 +238,12 @@ KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<
 
 namespace {
 
-std::string share_text(double amount, double seconds, const char* unit, double peak) {
+std::string rate_and_share_text(double amount, double seconds, const char* unit, double peak) {
   std::string out = rate_text(amount, seconds, unit);
   return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;
 }
 
-std::string with_commas(double n) {
+std::string text_with_commas(double n) {
   std::string digits = formatted("%.0f", n);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
@@ -251,16 +251,16 @@ std::string with_commas(double n) {
 
 }  // namespace
 
-std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f) {
-  const KernelRun& run = p.trace.kernels[kernel];
+std::string figures_text(const Profile& p, size_t run_index, const KernelFigures& f) {
+  const KernelRun& run = p.trace.runs[run_index];
   const DevicePeakRates* peak = find_device_peak(run.arch);
   auto rate = [&](double amount, const char* unit, double most) {
-    return run.seconds && *run.seconds > 0 ? " (" + share_text(amount, *run.seconds, unit, most) + ")" : "";
+    return run.seconds && *run.seconds > 0 ? " (" + rate_and_share_text(amount, *run.seconds, unit, most) + ")" : "";
   };
   std::string out;
   if (f.kernel_work) {
     const char* most = f.kernel_work->is_upper_bound ? "at most " : "";
-    out += formatted("operations: %s%s by %s", most, with_commas(f.kernel_work->num_operations).c_str(),
+    out += formatted("operations: %s%s by %s", most, text_with_commas(f.kernel_work->num_operations).c_str(),
                      f.kernel_work->ast_source.c_str()) +
            rate(f.kernel_work->num_operations, "FLOPS", peak ? peak->flops_per_second : 0);
   }
@@ -268,14 +268,14 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
     const std::string lanes =
         f.active_lanes ? formatted("%.1f", *f.active_lanes) : formatted("at most %u", f.max_active_lanes);
     out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") +
-           (f.is_executed_upper_bound ? "at most " : "") + with_commas(*f.executed_flops) +
+           (f.is_executed_upper_bound ? "at most " : "") + text_with_commas(*f.executed_flops) +
            formatted(", with %s of %u lanes active", lanes.c_str(), f.num_wave_lanes);
     if (!f.kernel_work) out += rate(*f.executed_flops, "FLOPS", peak ? peak->flops_per_second : 0);
   }
   if (!out.empty()) out += "\n";
   const auto bytes = f.kernel_work ? std::optional(f.kernel_work->num_bytes) : f.buffer_bytes;
   if (bytes)
-    out += "bytes: " + with_commas(*bytes) + (f.kernel_work ? ", each element once" : " in its buffers") +
+    out += "bytes: " + text_with_commas(*bytes) + (f.kernel_work ? ", each element once" : " in its buffers") +
            rate(*bytes, "B/s", peak ? peak->bytes_per_second : 0) + "\n";
   if (peak && run.seconds && !out.empty())
     out += "peak: " + std::string(peak->card_name) + ", nominal rates\n";

@@ -42,7 +42,7 @@ KernelWorks find_kernel_works(const Session& session, const ProfileTrace& trace)
 // it is unknown.
 std::optional<KernelResources> program_resources(const GpuProgram& program, std::string_view arch);
 // Returns how many waves of the run's kernel fit on a SIMD; nullopt: unknown.
-std::optional<Occupancy> fitting_waves(const KernelRun& run);
+std::optional<Occupancy> occupancy_of_run(const KernelRun& run);
 
 struct KernelFigures {
   std::optional<KernelWork> kernel_work;  // nullopt: unknown
@@ -60,9 +60,9 @@ struct KernelFigures {
   }
   bool is_operations_upper_bound() const { return kernel_work ? kernel_work->is_upper_bound : is_executed_upper_bound; }
 };
-KernelFigures figures_of_kernel(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
+KernelFigures figures_of_run(const Profile& profile, size_t run_index, const std::map<uint64_t, std::string>& listing);
 // Returns the figures as lines of text; "" if nothing is known.
-std::string figures_text(const Profile& profile, size_t kernel, const KernelFigures& figures);
+std::string figures_text(const Profile& profile, size_t run_index, const KernelFigures& figures);
 
 // Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix
 // instruction, the wave's operations divided by 32.

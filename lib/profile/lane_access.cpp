@@ -11,7 +11,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNodes = 10000;
+constexpr size_t kMaxEvaluatedNodes = 10000;
 
 std::optional<size_t> local_axis(UOp u) {
   if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
@@ -25,14 +25,14 @@ class LaneEvaluator {
  public:
   // Lanes are numbered along x first.
   LaneEvaluator(uint32_t lane, const std::array<int64_t, 3>& sizes)
-      : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
+      : local_ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
   // Evaluates for the first thread, in the second iteration of `loop`.
-  explicit LaneEvaluator(UOp loop) : ids_{}, second_iteration_loop_(loop) {}
+  explicit LaneEvaluator(UOp loop) : local_ids_{}, second_iteration_loop_(loop) {}
 
   // Returns nullopt if the value is unknown, or the expression too large.
   std::optional<Arg> value(UOp root) {
     for (UOp u : toposort(root)) {
-      if (values_.size() > kMostNodes) return {};
+      if (values_.size() > kMaxEvaluatedNodes) return {};
       if (auto made = evaluate(u)) values_[u] = *made;
       else if (u == root) return {};
     }
@@ -46,7 +46,7 @@ class LaneEvaluator {
       return Arg(int64_t(second_iteration_loop_ && u == second_iteration_loop_));
     if (u.is(Op::SPECIAL)) {
       auto axis = local_axis(u);
-      return Arg(axis ? ids_[*axis] : int64_t(0));
+      return Arg(axis ? local_ids_[*axis] : int64_t(0));
     }
     std::vector<Arg> sources;
     for (UOp s : u.src()) {
@@ -60,7 +60,7 @@ class LaneEvaluator {
     return made ? std::optional(*made) : std::nullopt;
   }
 
-  std::array<int64_t, 3> ids_;
+  std::array<int64_t, 3> local_ids_;
   UOp second_iteration_loop_;
   std::unordered_map<UOp, Arg> values_;
 };
@@ -95,16 +95,16 @@ std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size
 
 DType accessed_type(UOp access) { return access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype(); }
 
-LaneAccess lane_access_at(std::vector<int64_t> addresses, int64_t bytes) {
+LaneAccess lane_access_of_addresses(std::vector<int64_t> addresses, int64_t bytes) {
   LaneAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
   std::set<int64_t> lines;
   for (int64_t address : addresses)
     for (int64_t at = address / kCacheLineSize; at <= (address + bytes - 1) / kCacheLineSize; at++) lines.insert(at);
-  out.num_lines = uint32_t(lines.size());
+  out.num_cache_lines = uint32_t(lines.size());
   std::vector<int64_t> distinct = addresses;
   std::ranges::sort(distinct);
   distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  out.fewest_lines_needed = uint32_t((int64_t(distinct.size()) * bytes + kCacheLineSize - 1) / kCacheLineSize);
+  out.fewest_cache_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLineSize - 1) / kCacheLineSize);
   out.stride_bytes = addresses[1] - addresses[0];
   for (size_t n = 2; n < addresses.size(); n++)
     if (addresses[n] - addresses[n - 1] != out.stride_bytes) out.stride_bytes = 0;
@@ -112,7 +112,7 @@ LaneAccess lane_access_at(std::vector<int64_t> addresses, int64_t bytes) {
   return out;
 }
 
-BankAccess bank_access_at(std::vector<int64_t> addresses, int64_t bytes) {
+BankAccess bank_access_of_addresses(std::vector<int64_t> addresses, int64_t bytes) {
   constexpr int64_t kBanks = 32, kWord = 4;
   const int64_t words = std::max<int64_t>(1, bytes / kWord);
   BankAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
@@ -153,7 +153,7 @@ std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std:
   if (!index) return {};
   auto addresses = lane_addresses(index, wave_size, sizes);
   if (!addresses || addresses->size() < 2) return {};
-  return lane_access_at(std::move(*addresses), accessed_type(access).itemsize());
+  return lane_access_of_addresses(std::move(*addresses), accessed_type(access).itemsize());
 }
 
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
@@ -161,16 +161,17 @@ std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std:
   if (!index) return {};
   auto addresses = lane_addresses(index, wave_size, sizes);
   if (!addresses || addresses->size() < 2) return {};
-  return bank_access_at(std::move(*addresses), accessed_type(access).itemsize());
+  return bank_access_of_addresses(std::move(*addresses), accessed_type(access).itemsize());
 }
 
 LaneAccess merged_access(const LaneAccess& access, uint32_t bytes) {
-  return bytes > access.lane_bytes ? lane_access_at(aligned_addresses(access.addresses, bytes), bytes) : access;
+  return bytes > access.lane_bytes ? lane_access_of_addresses(aligned_addresses(access.addresses, bytes), bytes)
+                                   : access;
 }
 
 BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places) {
   BankAccess out =
-      bytes > access.lane_bytes ? bank_access_at(aligned_addresses(access.addresses, bytes), bytes) : access;
+      bytes > access.lane_bytes ? bank_access_of_addresses(aligned_addresses(access.addresses, bytes), bytes) : access;
   out.lane_bytes *= places, out.access_cycles *= places, out.fewest_cycles *= places;
   return out;
 }

@@ -14,8 +14,8 @@ namespace tgc::profile {
 struct LaneAccess {
   uint32_t num_lanes = 0;
   uint32_t lane_bytes = 0;
-  uint32_t num_lines = 0;
-  uint32_t fewest_lines_needed = 0;  // fewest lines that could hold the bytes
+  uint32_t num_cache_lines = 0;
+  uint32_t fewest_cache_lines = 0;  // fewest lines that could hold the bytes
   int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 if they differ
   std::vector<int64_t> addresses;    // of the `num_lanes` lanes, in bytes from the buffer's beginning
 };

@@ -7,7 +7,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMaxNamedInstructions = 3;
 
 // Returns true for waits, and for other instructions that the compiler adds for scheduling.
 bool is_filler(std::string_view text) {
@@ -26,9 +26,9 @@ std::string unmatched_text(std::span<const ListedInstruction> code, const std::v
                            const char* where) {
   if (numbers.empty()) return "";
   std::string out = formatted("; %zu of %zu instructions are only in %s: ", numbers.size(), code.size(), where);
-  for (size_t n = 0; n < std::min(numbers.size(), kMostNamed); n++)
+  for (size_t n = 0; n < std::min(numbers.size(), kMaxNamedInstructions); n++)
     out += (n ? ", '" : "'") + code[numbers[n]].text + "'";
-  return out + (numbers.size() > kMostNamed ? ", ..." : "");
+  return out + (numbers.size() > kMaxNamedInstructions ? ", ..." : "");
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<cons
     } else if (p.a == AlignedPair::kNone) {
       only_other.push_back(p.b);
     } else {
-      has_pair[p.a] = true, out.num_matched++, other_registers += !p.is_same;
-      out.instruction_lines[p.a] = {with_lines[p.b].line, p.is_same};
+      has_pair[p.a] = true, out.num_matched++, other_registers += !p.is_same_text;
+      out.instruction_lines[p.a] = {with_lines[p.b].line, p.is_same_text};
     }
   }
   for (size_t n = code.size(); n-- > 0;) {

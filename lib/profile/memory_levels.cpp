@@ -24,14 +24,14 @@ constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE",
                                                           {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
 
 // Returns one unit's loads and stores of all waves, scaled from the followed waves; nullopt if these have none.
-std::optional<MemoryLevel> executed_accesses(const Profile& p, size_t kernel, const StallReport& stalls,
+std::optional<MemoryLevel> executed_accesses(const Profile& p, size_t run_index, const StallReport& stalls,
                                              const KernelFigures& f, InstructionUnit unit, const char* name) {
   MemoryLevel out{.name = name,
                   .request_unit = "instructions",
                   .num_bytes = 0.0,
                   .is_upper_bound = true,
                   .figure_source = "the trace"};
-  const auto times = p.instructions_of_kernel(kernel);
+  const auto times = p.instruction_times_of_run(run_index);
   for (size_t n = 0; n < std::min(times.size(), stalls.roles.size()); n++) {
     const InstructionRole& role = stalls.roles[n];
     if (role.unit != unit || role.raised_counters.empty()) continue;
@@ -47,10 +47,10 @@ std::optional<MemoryLevel> executed_accesses(const Profile& p, size_t kernel, co
 
 }  // namespace
 
-std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const StallReport& stalls,
+std::vector<MemoryLevel> memory_levels(const Profile& p, size_t run_index, const StallReport& stalls,
                                        const KernelFigures& f) {
   std::vector<MemoryLevel> out;
-  const auto totals = counter_totals(p, kernel);
+  const auto totals = counter_totals(p, run_index);
   auto sum = [&](const char* name) -> std::optional<double> {
     auto found = totals.find(name);
     return found == totals.end() || !found->second.num_values ? std::nullopt
@@ -58,7 +58,7 @@ std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const St
   };
   for (auto [unit, name] : {std::pair(InstructionUnit::Memory, "loads and stores"),
                             {InstructionUnit::Lds, "loads and stores of local memory"}})
-    if (auto level = executed_accesses(p, kernel, stalls, f, unit, name)) out.push_back(std::move(*level));
+    if (auto level = executed_accesses(p, run_index, stalls, f, unit, name)) out.push_back(std::move(*level));
   for (auto [active, conflicts] : kLocal)
     if (auto cycles = sum(active), lost = sum(conflicts); cycles && lost && *cycles > 0)
       out.push_back({.name = "local memory",

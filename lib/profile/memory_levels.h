@@ -21,7 +21,7 @@ struct MemoryLevel {
 };
 
 // Returns the levels in order, from the waves to the device's memory, without those of which nothing is known.
-std::vector<MemoryLevel> memory_levels(const Profile& profile, size_t kernel, const StallReport& stalls,
+std::vector<MemoryLevel> memory_levels(const Profile& profile, size_t run_index, const StallReport& stalls,
                                        const KernelFigures& figures);
 
 std::string memory_levels_text(const std::vector<MemoryLevel>& levels);  // a table; "" without levels

@@ -9,7 +9,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kMostElements = 1e12;  // larger sizes are those of disks; tinygrad has the same limit
+constexpr double kMaxBufferElements = 1e12;  // larger sizes are those of disks; tinygrad has the same limit
 
 template <class F>
 void for_each_buffer(const PointEvent& exec, F f) {
@@ -56,7 +56,7 @@ MemoryUse memory_use(const ProfileTrace& trace) {
       double item = 1;  // a DType's second field is its size in bits, the third its name
       if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].int_value().value_or(8)) + 7) / 8);
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
-      b.num_bytes = std::min(*size->float_value(), kMostElements) * item;
+      b.num_bytes = std::min(*size->float_value(), kMaxBufferElements) * item;
       open[*key] = out.buffers.size();
       change(e->device, b.num_bytes, e->time_us);
       out.buffers.push_back(std::move(b));

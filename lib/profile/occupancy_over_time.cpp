@@ -9,23 +9,23 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kParts = 100;
-constexpr double kNearlyFull = 0.9;
-constexpr int64_t kMostTime = int64_t(1) << 50;  // later times are those of damaged traces
+constexpr size_t kNumParts = 100;
+constexpr double kFullShare = 0.9;
+constexpr int64_t kMaxPlausibleTime = int64_t(1) << 50;  // later times are those of damaged traces
 
 struct SimdWaveSpan {
   int64_t begin, end;
   std::tuple<size_t, uint32_t, uint32_t> simd;  // trace, compute unit, SIMD
 };
 
-std::vector<SimdWaveSpan> simd_wave_spans(const Profile& p, size_t kernel) {
+std::vector<SimdWaveSpan> simd_wave_spans(const Profile& p, size_t run_index) {
   std::vector<SimdWaveSpan> out;
-  for (size_t event : p.trace.kernels[kernel].sqtt) {
+  for (size_t event : p.trace.runs[run_index].sqtt_events) {
     const auto offset = p.clock_offset(event);
-    if (!offset || *offset < -kMostTime || *offset > kMostTime) continue;
+    if (!offset || *offset < -kMaxPlausibleTime || *offset > kMaxPlausibleTime) continue;
     for (const WaveSpan& w : p.sqtt_summaries[event].wave_spans)
       if (w.begin != WaveSpan::kUnknownTime && w.end != WaveSpan::kUnknownTime && w.begin < w.end &&
-          w.begin > -kMostTime && w.end < kMostTime)
+          w.begin > -kMaxPlausibleTime && w.end < kMaxPlausibleTime)
         out.push_back({w.begin + *offset, w.end + *offset, {event, w.cu, w.simd}});
   }
   return out;
@@ -52,14 +52,14 @@ std::string_view occupancy_limit_name(OccupancyLimit limit) {
 }
 
 double OccupancyOverTime::time_share_of_limit(OccupancyLimit limit) const {
-  return limits_of_parts.empty() ? 0
-                                 : double(std::ranges::count(limits_of_parts, limit)) / double(limits_of_parts.size());
+  return limit_by_part.empty() ? 0
+                                 : double(std::ranges::count(limit_by_part, limit)) / double(limit_by_part.size());
 }
 
-std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t kernel) {
-  const std::vector<SimdWaveSpan> spans = simd_wave_spans(p, kernel);
+std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t run_index) {
+  const std::vector<SimdWaveSpan> spans = simd_wave_spans(p, run_index);
   if (spans.empty() || !p.trace.emulator.empty()) return {};
-  const KernelRun& run = p.trace.kernels[kernel];
+  const KernelRun& run = p.trace.runs[run_index];
   OccupancyOverTime out{.begin = spans[0].begin, .end = spans[0].end};
   int64_t last_begin = spans[0].begin;
   std::set<std::tuple<size_t, uint32_t, uint32_t>> simds;
@@ -72,22 +72,22 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
   }
   out.num_simds = simds.size(), out.largest_wave_count = max_resident_waves(spans);
   if (const DevicePeakRates* device = find_device_peak(run.arch)) out.num_device_simds = device->num_simds;
-  if (const auto fits = fitting_waves(run))
+  if (const auto fits = occupancy_of_run(run))
     out.fitting_waves = fits->num_resident_waves, out.max_waves = fits->max_waves,
     out.limiting_resource = fits->limiting_resource;
-  const double length = double(out.end - out.begin), part = length / kParts;
+  const double length = double(out.end - out.begin), part = length / kNumParts;
   out.overall_mean_num_waves = sum / length / double(out.num_simds);
-  out.mean_num_waves.resize(kParts);
+  out.mean_num_waves.resize(kNumParts);
   for (const SimdWaveSpan& s : spans) {
     const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
-    for (size_t n = size_t(from); n < kParts && double(n) < to; n++)
+    for (size_t n = size_t(from); n < kNumParts && double(n) < to; n++)
       out.mean_num_waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
   }
-  for (size_t n = 0; n < kParts; n++) {
+  for (size_t n = 0; n < kNumParts; n++) {
     out.mean_num_waves[n] /= double(out.num_simds);
-    const bool is_full = out.fitting_waves && out.mean_num_waves[n] >= kNearlyFull * out.fitting_waves;
+    const bool is_full = out.fitting_waves && out.mean_num_waves[n] >= kFullShare * out.fitting_waves;
     const bool has_started = (double(n) + 0.5) * part >= double(last_begin - out.begin);
-    out.limits_of_parts.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
+    out.limit_by_part.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
                                                                                   : OccupancyLimit::Full
                                 : has_started ? OccupancyLimit::Launch
                                               : OccupancyLimit::Starting);
@@ -104,10 +104,10 @@ std::string occupancy_text(const OccupancyOverTime& o) {
   }
   out += formatted("; %zu%s SIMDs have waves", o.num_simds,
                    o.num_device_simds ? formatted(" of %u", o.num_device_simds).c_str() : "");
-  constexpr std::pair<OccupancyLimit, const char*> kSays[] = {
+  constexpr std::pair<OccupancyLimit, const char*> kLimitTexts[] = {
       {OccupancyLimit::Starting, "waves are being started"}, {OccupancyLimit::Launch, "no waves are left to start"},
       {OccupancyLimit::Resources, "resources limit"}, {OccupancyLimit::Full, "SIMDs are full"}};
-  for (auto [limit, text] : kSays)
+  for (auto [limit, text] : kLimitTexts)
     if (const double share = o.time_share_of_limit(limit); share > 0)
       out += formatted("; %.0f%% of the time %s", share * 100, text);
   return out + "\n";
@@ -122,7 +122,7 @@ void write_occupancy(JsonWriter& json, const OccupancyOverTime& o) {
     json.member("simds", o.num_simds).member("device_simds", o.num_device_simds).member("fitting", o.fitting_waves);
     json.member("most", o.max_waves).member("limiter", o.limiting_resource).member("waves", o.mean_num_waves);
     json.key("limits").array([&] {
-      for (OccupancyLimit limit : o.limits_of_parts) json.value(occupancy_limit_name(limit));
+      for (OccupancyLimit limit : o.limit_by_part) json.value(occupancy_limit_name(limit));
     });
   });
 }

@@ -21,7 +21,7 @@ std::string_view occupancy_limit_name(OccupancyLimit limit);
 struct OccupancyOverTime {
   int64_t begin = 0, end = 0;                 // first begin and last end of a wave, on the clock of the first trace
   std::vector<double> mean_num_waves;         // of a SIMD, in each of 100 parts of equal length
-  std::vector<OccupancyLimit> limits_of_parts;
+  std::vector<OccupancyLimit> limit_by_part;
   double overall_mean_num_waves = 0;  // of a SIMD, over the whole time
   uint32_t largest_wave_count = 0;
   size_t num_simds = 0;             // that had a wave; means are over these
@@ -34,7 +34,7 @@ struct OccupancyOverTime {
 
 // Counts the waves of a run whose begin and end are known and plausible, in traces with a clock_offset(). Returns
 // nullopt if there are none, or if the GPU is emulated.
-std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t kernel);
+std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t run_index);
 
 std::string occupancy_text(const OccupancyOverTime& occupancy);
 void write_occupancy(JsonWriter& json, const OccupancyOverTime& occupancy);

@@ -8,8 +8,8 @@ namespace {
 // A run with two traces: the second clock is 1,000 cycles ahead of the first one.
 Profile two_engines(std::vector<WaveSpan> first, std::vector<WaveSpan> second, uint64_t second_mark = 7) {
   Profile p;
-  p.trace.kernels.push_back({.name = "E_4", .kernel = "E_4", .sqtt = {0, 1}});
-  p.trace.sqtt.resize(2);
+  p.trace.runs.push_back({.name = "E_4", .kernel = "E_4", .sqtt_events = {0, 1}});
+  p.trace.sqtt_events.resize(2);
   p.sqtt_summaries.resize(2);
   p.sqtt_summaries[0].wave_spans = std::move(first), p.sqtt_summaries[0].clock_mark = {7, 500};
   p.sqtt_summaries[1].wave_spans = std::move(second), p.sqtt_summaries[1].clock_mark = {second_mark, 1500};

@@ -64,12 +64,12 @@ void print_packets(const Profile& p, bool json, const TextPrinter& print) {
   std::string out;
   if (json) out += "{\"packets\":[";
   bool is_first = true;
-  for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
-    const SqttEvent& e = p.trace.sqtt[i];
-    if (!p.is_run_chosen[e.kernel]) continue;
-    const std::string& name = p.trace.kernels[e.kernel].name;
+  for (size_t i = 0; i < p.trace.sqtt_events.size(); i++) {
+    const SqttEvent& e = p.trace.sqtt_events[i];
+    if (!p.is_run_chosen[e.run_index]) continue;
+    const std::string& name = p.trace.runs[e.run_index].name;
     const KernelCode* code = p.kernel_code_of_event(i);
-    const auto& listing = listings.find(e.kernel);
+    const auto& listing = listings.find(e.run_index);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
     for_each_packet(bytes_of_blob(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
       if (packet.row->packet == PacketId::NOP && !json) return;
@@ -107,11 +107,11 @@ void print_packets(const Profile& p, bool json, const TextPrinter& print) {
 std::string waves_text(const Profile& p) {
   std::vector<std::vector<std::string>> rows{{"run", "SE", "CU", "SIMD", "wave", "begin", "end", "cycles"}};
   auto time = [](int64_t t) { return t == WaveSpan::kUnknownTime ? "-" : std::to_string(t); };
-  for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
-    const SqttEvent& e = p.trace.sqtt[i];
+  for (size_t i = 0; i < p.trace.sqtt_events.size(); i++) {
+    const SqttEvent& e = p.trace.sqtt_events[i];
     for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) {
       bool is_whole = w.begin != WaveSpan::kUnknownTime && w.end != WaveSpan::kUnknownTime;
-      rows.push_back({p.trace.kernels[e.kernel].name, std::to_string(e.se), std::to_string(w.cu),
+      rows.push_back({p.trace.runs[e.run_index].name, std::to_string(e.se), std::to_string(w.cu),
                       std::to_string(w.simd), std::to_string(w.wave), time(w.begin), time(w.end),
                       is_whole ? std::to_string(w.end - w.begin) : "-"});
     }
@@ -119,18 +119,18 @@ std::string waves_text(const Profile& p) {
   return rows.size() == 1 ? "the profile has no waves\n" : table_text(rows, "lrrrrrrr");
 }
 
-std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p, size_t kernel) {
+std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p, size_t run_index) {
   std::map<std::string, CounterTotal, std::less<>> out;
   for (const CounterSample& c : p.trace.counter_samples) {
-    if (c.kernel != kernel) continue;
+    if (c.run_index != run_index) continue;
     CounterTotal& t = out[std::string(c.name)];
     for (uint64_t v : c.values) t.value_sum += v, t.largest_value = std::max(t.largest_value, v), t.num_values++;
   }
   return out;
 }
 
-std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, size_t kernel) {
-  auto totals = counter_totals(p, kernel);
+std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, size_t run_index) {
+  auto totals = counter_totals(p, run_index);
   std::vector<std::pair<std::string, double>> out;
   auto find = [&](std::string_view name) {
     auto found = totals.find(name);
@@ -152,11 +152,11 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, s
 
 std::string counters_text(const Profile& p) {
   std::string out;
-  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+  for (size_t n = 0; n < p.trace.runs.size(); n++) {
     if (!p.is_run_chosen[n]) continue;
-    std::vector<std::vector<std::string>> rows{{p.trace.kernels[n].name}};
+    std::vector<std::vector<std::string>> rows{{p.trace.runs[n].name}};
     for (const CounterSample& c : p.trace.counter_samples) {
-      if (c.kernel != n) continue;
+      if (c.run_index != n) continue;
       rows.push_back({std::string(c.name), std::to_string(c.sum_of_counter_values())});
       if (c.values.size() == 1) continue;
       size_t at = 0;
@@ -182,9 +182,9 @@ std::string counters_json(const Profile& p, const std::string& file) {
     json.object([&] {
       json.member("file", file).key("pmc").array([&] {
         for (const CounterSample& c : p.trace.counter_samples) {
-          if (!p.is_run_chosen[c.kernel]) continue;
+          if (!p.is_run_chosen[c.run_index]) continue;
           json.start_line().object([&] {
-            json.member("kernel", p.trace.kernels[c.kernel].name)
+            json.member("kernel", p.trace.runs[c.run_index].name)
                 .member("counter", c.name)
                 .member("sum", c.sum_of_counter_values());
             json.member("xcc", c.xcc).member("inst", c.inst).member("se", c.se).member("sa", c.sa).member("wgp", c.wgp);
@@ -193,10 +193,10 @@ std::string counters_json(const Profile& p, const std::string& file) {
         }
       });
       json.key("derived").array([&] {
-        for (size_t n = 0; n < p.trace.kernels.size(); n++)
+        for (size_t n = 0; n < p.trace.runs.size(); n++)
           for (auto& [name, value] : p.is_run_chosen[n] ? derived_counters(p, n) : decltype(derived_counters(p, n)){})
             json.start_line().object([&] {
-              json.member("kernel", p.trace.kernels[n].name).member("name", name).member("percent", value);
+              json.member("kernel", p.trace.runs[n].name).member("name", name).member("percent", value);
             });
       });
     });

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kPacket = 32, kHeader = 4, kHeaderBytes = 4, kMostBytes = 28;
 constexpr int64_t kBlackwell = 0xa04;
 
-std::string_view reason_before_blackwell(uint32_t key) {
+std::string_view pre_blackwell_reason(uint32_t key) {
   switch (key) {
     case 1: case 15: return "MEMORY_THROTTLE";
     case 2: return "CONSTANT_MEMORY";
@@ -23,7 +23,7 @@ std::string_view reason_before_blackwell(uint32_t key) {
   }
 }
 
-std::string_view reason_of_blackwell(uint32_t key) {
+std::string_view blackwell_reason(uint32_t key) {
   switch (key) {
     case 0x01: case 0x0e: return "MEMORY_THROTTLE";
     case 0x02: return "SYNC";
@@ -46,12 +46,12 @@ PmaSample decode_sample(const uint8_t* bytes, bool is_blackwell) {
   if (!is_blackwell)
     return {.pc = extract_bits(bits, 0, 45) << 4,
             .warp = uint8_t(extract_bits(bits, 50, 6)),
-            .reason = reason_before_blackwell(uint32_t(extract_bits(bits, 45, 5))),
+            .reason = pre_blackwell_reason(uint32_t(extract_bits(bits, 45, 5))),
             .is_active = extract_bits(bits, 62, 1) != 0};
   uint8_t last = bytes[8];
   return {.pc = extract_bits(bits, 8, 53) << 4,
           .warp = uint8_t(extract_bits(bits, 6, 2) << 4 | last >> 4),
-          .reason = reason_of_blackwell(uint32_t(extract_bits(bits, 0, 6))),
+          .reason = blackwell_reason(uint32_t(extract_bits(bits, 0, 6))),
           .is_active = (last >> 3 & 1) != 0};
 }
 

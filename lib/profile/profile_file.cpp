@@ -18,7 +18,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
-constexpr uint64_t kMostValues = uint64_t(1) << 24;
+constexpr uint64_t kMaxCounterValues = uint64_t(1) << 24;
 
 [[noreturn]] void throw_bad_profile(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
@@ -116,7 +116,7 @@ class TraceReader {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
     for (const RangeEvent& e : trace_.range_events) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
     std::map<std::pair<std::string_view, std::string_view>, size_t> runs;
-    for (KernelRun& run : trace_.kernels) {
+    for (KernelRun& run : trace_.runs) {
       std::pair<std::string_view, std::string_view> key{run.device, run.kernel};
       size_t n = runs[key]++;
       auto found = times.find(key);
@@ -195,18 +195,18 @@ class TraceReader {
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->int_value() ? std::to_string(*exec_tag->int_value()) : "";
     const std::string_view device = f.text("device");  // may fail, so before the run is added
-    auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), trace_.kernels.size());
+    auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), trace_.runs.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
     KernelRun made{.kernel = ansistrip(name), .device = device, .program = program};
     made.name = made.kernel + (number > 1 ? " n" + std::to_string(number) : "");
     if (auto arch = trace_.archs.find(made.device); arch != trace_.archs.end()) made.arch = arch->second;
-    trace_.kernels.push_back(std::move(made));
+    trace_.runs.push_back(std::move(made));
     return run->second;
   }
   void add_sqtt(const PickleValue& event) {
     EventFields f(event);
-    SqttEvent e{.kernel = find_or_add_run(event),
+    SqttEvent e{.run_index = find_or_add_run(event),
                 .se = f.number("se"),
                 .has_instruction_packets = f.required_field("itrace").is_true()};
     e.blob = f.bytes("blob");
@@ -217,26 +217,27 @@ class TraceReader {
       e.active_lanes.resize(sums.size() / 8);
       if (!sums.empty()) std::memcpy(e.active_lanes.data(), sums.data(), e.active_lanes.size() * 8);
     }
-    trace_.kernels[e.kernel].sqtt.push_back(trace_.sqtt.size());
-    trace_.sqtt.push_back(std::move(e));
+    trace_.runs[e.run_index].sqtt_events.push_back(trace_.sqtt_events.size());
+    trace_.sqtt_events.push_back(std::move(e));
   }
   void add_counters(const PickleValue& event) {
     EventFields f(event);
-    size_t kernel = find_or_add_run(event);
+    size_t run_index = find_or_add_run(event);
     PickleValue sched = f.required_field("sched");
     std::string_view blob = f.bytes("blob");
     size_t at = 0;
     for (size_t i = 0; i < sched.size(); i++) {
       spend_record(sched[i]);
       EventFields s(sched[i]);
-      CounterSample c{.kernel = kernel, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
+      CounterSample c{.run_index = run_index, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
                       .se = s.number("se"), .sa = s.number("sa"), .wgp = s.number("wgp")};
       if (auto block = s.find("block")) c.block = block->text();
       uint64_t values = 1;
       for (int64_t n : {c.xcc, c.inst, c.se, c.sa, c.wgp}) {
-        if (n < 0 || uint64_t(n) > kMostValues) throw_bad_profile("a counter has an impossible number of instances");
+        if (n < 0 || uint64_t(n) > kMaxCounterValues)
+          throw_bad_profile("a counter has an impossible number of instances");
         values *= uint64_t(n);
-        if (values > kMostValues) throw_bad_profile("a counter has an impossible number of instances");
+        if (values > kMaxCounterValues) throw_bad_profile("a counter has an impossible number of instances");
       }
       if (values > (blob.size() - at) / 8) throw_bad_profile("the counters' values end early");
       budget_.spend_bytes(values * 8);
@@ -345,7 +346,7 @@ class TraceReader {
 }  // namespace
 
 // As read_file(), but faster for a large file that is not compressed.
-static std::string read_bytes(const std::string& path) {
+static std::string read_profile_bytes(const std::string& path) {
   int file = path == "-" ? -1 : open_input_file(path);
   struct stat status{};
   char magic[2] = {};
@@ -394,9 +395,9 @@ Result<ProfileTrace> parse_damaged_trace(std::string_view bytes, const Diag& why
 
 Result<ProfileTrace> read_trace(const std::string& path) {
   return catch_failures([&] {
-    auto trace = parse_trace(read_bytes(path));
+    auto trace = parse_trace(read_profile_bytes(path));
     const bool is_too_large = !trace && trace.diag().message == limit_error(Limit::InputBytes).message;
-    if (!trace && !is_too_large && path != "-") trace = parse_damaged_trace(read_bytes(path), trace.diag());
+    if (!trace && !is_too_large && path != "-") trace = parse_damaged_trace(read_profile_bytes(path), trace.diag());
     if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
     return std::move(*trace);
   });

@@ -28,12 +28,12 @@ struct KernelRun {
   std::string arch;                  // "gfx1100"; empty: unknown
   const GpuProgram* program = nullptr;  // null if the file does not have the program
   std::optional<double> seconds;     // on the device's timeline; nullopt: not recorded
-  std::vector<size_t> sqtt;          // indices in ProfileTrace::sqtt
+  std::vector<size_t> sqtt_events;          // indices in ProfileTrace::sqtt_events
 };
 
 // The thread trace of one shader engine.
 struct SqttEvent {
-  size_t kernel = 0;  // the run: index in ProfileTrace::kernels
+  size_t run_index = 0;  // the run: index in ProfileTrace::runs
   int64_t se = 0;
   bool has_instruction_packets = false;
   std::string_view blob;
@@ -43,7 +43,7 @@ struct SqttEvent {
 // A hardware counter in a run, with a value for each XCC, instance, shader engine, shader array and workgroup processor
 // (wgp).
 struct CounterSample {
-  size_t kernel = 0;                                   // the run: index in ProfileTrace::kernels
+  size_t run_index = 0;                                   // the run: index in ProfileTrace::runs
   std::string_view name, block;                        // of the counter, and of its hardware block
   int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;
   std::vector<uint64_t> values;  // the index of `wgp` changes fastest
@@ -79,8 +79,8 @@ struct ProfileTrace {
   std::vector<std::string> damage_notes;
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile
   std::vector<std::unique_ptr<GpuProgram>> programs;
-  std::vector<KernelRun> kernels;
-  std::vector<SqttEvent> sqtt;
+  std::vector<KernelRun> runs;
+  std::vector<SqttEvent> sqtt_events;
   std::vector<CounterSample> counter_samples;
   std::vector<PmaEvent> pma_events;
   std::vector<RangeEvent> range_events;

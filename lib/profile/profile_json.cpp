@@ -17,12 +17,12 @@ constexpr std::string_view kDecoder = "0.13.0";  // the tinygrad release whose d
 
 void write_kernels(JsonWriter& json, const Profile& p, ProgramListings& listings) {
   json.key("kernels").array([&] {
-    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      const KernelRun& run = p.trace.kernels[n];
+    for (size_t n = 0; n < p.trace.runs.size(); n++) {
+      const KernelRun& run = p.trace.runs[n];
       if (!p.is_run_chosen[n]) continue;
       json.start_line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        const KernelFigures f = figures_of_kernel(p, n, listings.find(n));
+        const KernelFigures f = figures_of_run(p, n, listings.find(n));
         json.member("count", 1).member("seconds", run.seconds).member("flops", f.num_needed_operations());
         json.member("bytes", f.kernel_work ? f.kernel_work->num_bytes : f.buffer_bytes)
             .member("flops_at_most", f.is_operations_upper_bound());
@@ -47,12 +47,12 @@ void write_kernels(JsonWriter& json, const Profile& p, ProgramListings& listings
 
 void write_sqtt(JsonWriter& json, const Profile& p) {
   json.key("sqtt").array([&] {
-    for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
-      const SqttEvent& e = p.trace.sqtt[i];
-      if (!p.is_run_chosen[e.kernel]) continue;
+    for (size_t i = 0; i < p.trace.sqtt_events.size(); i++) {
+      const SqttEvent& e = p.trace.sqtt_events[i];
+      if (!p.is_run_chosen[e.run_index]) continue;
       const SqttSummary& s = p.sqtt_summaries[i];
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[e.kernel].name)
+        json.member("kernel", p.trace.runs[e.run_index].name)
             .member("se", e.se)
             .member("itrace", e.has_instruction_packets);
         json.member("layout", int(s.layout)).member("packets", s.num_packets);
@@ -69,9 +69,9 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
 void write_counters(JsonWriter& json, const Profile& p) {
   json.key("pmc").array([&] {
     for (const CounterSample& c : p.trace.counter_samples) {
-      if (!p.is_run_chosen[c.kernel]) continue;
+      if (!p.is_run_chosen[c.run_index]) continue;
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[c.kernel].name)
+        json.member("kernel", p.trace.runs[c.run_index].name)
             .member("counter", c.name)
             .member("sum", c.sum_of_counter_values());
       });
@@ -95,11 +95,11 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
 
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
-    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      const CodeSource* source = p.is_run_chosen[n] ? p.source_of_kernel(n) : nullptr;
+    for (size_t n = 0; n < p.trace.runs.size(); n++) {
+      const CodeSource* source = p.is_run_chosen[n] ? p.source_of_run(n) : nullptr;
       if (!source) continue;
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[n].name);
+        json.member("kernel", p.trace.runs[n].name);
         if (!source->missing_reason.empty()) return (void)json.member("problem", source->missing_reason);
         json.member("input", source->input).member("target", source->target).member("lines", source->lines);
         if (!source->difference_text.empty()) json.member("differs", source->difference_text);
@@ -127,21 +127,21 @@ void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& lis
   std::vector<std::pair<size_t, SpeedHint>> found;
   std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;
   json.key("instructions").array([&] {
-    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+    for (size_t n = 0; n < p.trace.runs.size(); n++) {
       if (!p.is_run_chosen[n]) continue;
-      const KernelRun& run = p.trace.kernels[n];
+      const KernelRun& run = p.trace.runs[n];
       const auto& listing = listings.find(n);
-      const StallReport stalls = stalls_of_kernel(p, n, listing);
+      const StallReport stalls = stalls_of_run(p, n, listing);
       for (SpeedHint& h : speed_hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
-      levels.emplace_back(n, memory_levels(p, n, stalls, figures_of_kernel(p, n, listing)));
-      auto times = p.instructions_of_kernel(n);
+      levels.emplace_back(n, memory_levels(p, n, stalls, figures_of_run(p, n, listing)));
+      auto times = p.instruction_times_of_run(n);
       if (times.empty()) continue;
-      const auto active = p.active_lanes_of_kernel(n);
-      const std::vector<InstructionTimes> shown = times_of_kernel(p, n, stalls);
-      const CodeSource* source = p.source_of_kernel(n);
+      const auto active = p.active_lanes_of_run(n);
+      const std::vector<InstructionTimes> shown = measured_or_modeled_times(p, n, stalls);
+      const CodeSource* source = p.source_of_run(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].num_executions) continue;
-        uint64_t pc = p.code_of_kernel(n)->address_of(i);
+        uint64_t pc = p.code_of_run(n)->address_of(i);
         json.start_line().object([&] {
           json.member("kernel", run.name).member("pc", pc);
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
@@ -150,13 +150,13 @@ void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& lis
           if (auto text = listing.find(pc); !active.empty() && text != listing.end() && runs_in_lanes(text->second))
             json.member("lanes", double(active[i]) / double(times[i].num_executions));
           if (i < stalls.instructions.size() && !stalls.is_modeled) {
-            write_stalls(json, p.code_of_kernel(n), stalls.instructions[i]);
+            write_stalls(json, p.code_of_run(n), stalls.instructions[i]);
           } else if (i < stalls.instructions.size()) {
             json.key("modeled").object([&] {
               json.member("cycles", shown[i].cycles)
                   .member("stall", shown[i].stall_cycles)
                   .member("idle", shown[i].idle_cycles);
-              write_stalls(json, p.code_of_kernel(n), stalls.instructions[i]);
+              write_stalls(json, p.code_of_run(n), stalls.instructions[i]);
             });
           }
           if (source) write_line(json, *source, pc);
@@ -168,13 +168,13 @@ void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& lis
     for (auto& [n, list] : levels)
       if (!list.empty())
         json.start_line().object([&] {
-          json.member("kernel", p.trace.kernels[n].name).key("levels"), write_memory_levels(json, list);
+          json.member("kernel", p.trace.runs[n].name).key("levels"), write_memory_levels(json, list);
         });
   });
   json.key("hints").array([&] {
     for (auto& [n, h] : found)
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.max_time_share);
+        json.member("kernel", p.trace.runs[n].name).member("id", h.id).member("gain", h.max_time_share);
         json.member("measured", h.measured_text).member("change", h.advice_text);
       });
   });
@@ -182,7 +182,7 @@ void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& lis
 
 // Prints in parts, and makes rows without the JsonWriter, for profiles with millions of waves. `json` appends to `out`.
 void write_waves(JsonWriter& json, const Profile& p, std::string& out, const TextPrinter& print) {
-  constexpr size_t kPart = 1 << 18;
+  constexpr size_t kMaxBufferedBytes = 1 << 18;
   std::string row;
   auto add = [&](std::string_view name, int64_t n) {
     char digits[24];
@@ -193,10 +193,10 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Tex
     else add(name, t);
   };
   json.key("waves").array([&] {
-    for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
-      const SqttEvent& e = p.trace.sqtt[i];
+    for (size_t i = 0; i < p.trace.sqtt_events.size(); i++) {
+      const SqttEvent& e = p.trace.sqtt_events[i];
       std::string begin = R"({"kernel":)";
-      append_json_string(begin, p.trace.kernels[e.kernel].name);
+      append_json_string(begin, p.trace.runs[e.run_index].name);
       begin += R"(,"se":)" + std::to_string(e.se);
       for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) {
         row = begin;
@@ -204,7 +204,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Tex
         add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
         row += '}';
         json.start_line().raw_json(row);
-        if (out.size() > kPart) print(out), out.clear();
+        if (out.size() > kMaxBufferedBytes) print(out), out.clear();
       }
     }
   });
@@ -213,7 +213,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Tex
 void write_samples(JsonWriter& json, const Profile& p) {
   json.key("pma").array([&] {
     for (const PmaEvent& e : p.trace.pma_events) {
-      if (!p.is_wanted(e.kernel)) continue;
+      if (!p.is_wanted_kernel(e.kernel)) continue;
       auto samples = decode_pma(bytes_of_blob(e.blob), e.sm_version);
       json.start_line().object([&] {
         json.member("kernel", e.kernel).member("device", e.device).member("samples", samples.size());
@@ -228,11 +228,11 @@ void write_samples(JsonWriter& json, const Profile& p) {
 
 void write_errors(JsonWriter& json, const Profile& p) {
   json.key("errors").array([&] {
-    for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
+    for (size_t i = 0; i < p.trace.sqtt_events.size(); i++) {
       if (p.sqtt_summaries[i].error.empty()) continue;
-      const SqttEvent& e = p.trace.sqtt[i];
+      const SqttEvent& e = p.trace.sqtt_events[i];
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[e.kernel].name)
+        json.member("kernel", p.trace.runs[e.run_index].name)
             .member("se", e.se)
             .member("error", p.sqtt_summaries[i].error);
       });
@@ -260,10 +260,10 @@ void print_json(const Profile& p, const std::string& file, const TextPrinter& pr
     write_errors(json, p);
     if (!p.trace.damage_notes.empty()) json.member("damage", p.trace.damage_notes);
     json.key("inconsistent").array([&] {
-      for (size_t n = 0; n < p.trace.kernels.size(); n++)
+      for (size_t n = 0; n < p.trace.runs.size(); n++)
         for (const std::string& what :
              p.is_run_chosen[n] ? check_traces(p, n, listings.find(n)) : std::vector<std::string>())
-          json.start_line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
+          json.start_line().object([&] { json.member("kernel", p.trace.runs[n].name).member("what", what); });
     });
   });
   print(out += "\n");

@@ -233,13 +233,13 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   REQUIRE(pickle);
   auto analyzed = analyze_profile(std::move(parse_trace(*pickle).value_or_throw()), {});
   REQUIRE(analyzed);
-  REQUIRE(analyzed->trace.kernels.size() == 1);
-  CHECK(analyzed->trace.kernels[0].name == "E_4");
-  CHECK(analyzed->trace.kernels[0].arch == "gfx1100");
+  REQUIRE(analyzed->trace.runs.size() == 1);
+  CHECK(analyzed->trace.runs[0].name == "E_4");
+  CHECK(analyzed->trace.runs[0].arch == "gfx1100");
   std::vector<uint64_t> hits;
-  for (const auto& t : analyzed->instructions_of_kernel(0)) hits.push_back(t.num_executions);
+  for (const auto& t : analyzed->instruction_times_of_run(0)) hits.push_back(t.num_executions);
   CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
-  CHECK(analyzed->active_lanes_of_kernel(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
+  CHECK(analyzed->active_lanes_of_run(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
   CHECK(analyzed->sqtt_summaries[0].wave_spans.size() == 2);
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));
@@ -302,10 +302,10 @@ TEST_CASE("profile: every class of event") {
   std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);
   auto trace = parse_trace(std::string(std::istreambuf_iterator<char>(file), {}));
   REQUIRE(trace);
-  CHECK(trace->kernels.size() == 2);
-  CHECK(trace->kernels[1].name == "E_4 n2");
-  CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
-  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));
+  CHECK(trace->runs.size() == 2);
+  CHECK(trace->runs[1].name == "E_4 n2");
+  CHECK(*trace->runs[0].seconds == doctest::Approx(2.5e-6));
+  CHECK(*trace->runs[1].seconds == doctest::Approx(1e-6));
   CHECK(trace->counter_samples.size() == 2);
   CHECK(trace->counter_samples[0].sum_of_counter_values() == 12);
   CHECK(trace->pma_events[0].sm_version == 0x809);
@@ -455,11 +455,11 @@ TEST_CASE("profile: after an event that cannot be read, others of its run are re
   auto trace = parse_trace("\x80\x04](" + event("") + event(device) + "e.");
   REQUIRE(trace);
   CHECK(trace->damage_notes.size() == 1);
-  REQUIRE(trace->kernels.size() == 1);
-  REQUIRE(trace->sqtt.size() == 1);
-  CHECK(trace->sqtt[0].kernel == 0);
-  CHECK(trace->kernels[0].sqtt == std::vector<size_t>{0});
-  CHECK(trace->kernels[0].name == "E_4");
+  REQUIRE(trace->runs.size() == 1);
+  REQUIRE(trace->sqtt_events.size() == 1);
+  CHECK(trace->sqtt_events[0].run_index == 0);
+  CHECK(trace->runs[0].sqtt_events == std::vector<size_t>{0});
+  CHECK(trace->runs[0].name == "E_4");
 }
 
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
@@ -468,7 +468,7 @@ TEST_CASE("profile: damaged pickles and foreign ones are errors") {
   auto foreign = parse_trace(std::string("\x80\x04\x8c\x02os\x8c\x06system\x93.", 16));
   REQUIRE_FALSE(foreign);
   CHECK(foreign.diag().message.find("os.system") != std::string::npos);
-  CHECK(parse_trace(std::string("\x80\x04].", 4))->kernels.empty());
+  CHECK(parse_trace(std::string("\x80\x04].", 4))->runs.empty());
 }
 
 }  // namespace tgc::profile

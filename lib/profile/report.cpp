@@ -28,22 +28,22 @@ std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
 
 std::string hardware_runs_text(const Profile& p) {
   std::vector<std::vector<std::string>> rows{{"run", "device", "arch", "traces", "packets", "waves", "counters"}};
-  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+  for (size_t n = 0; n < p.trace.runs.size(); n++) {
     if (!p.is_run_chosen[n]) continue;
-    const KernelRun& run = p.trace.kernels[n];
+    const KernelRun& run = p.trace.runs[n];
     uint64_t packets = 0, waves = 0;
     std::string errors;
-    for (size_t i : run.sqtt) {
+    for (size_t i : run.sqtt_events) {
       packets += p.sqtt_summaries[i].num_packets, waves += p.sqtt_summaries[i].wave_spans.size();
       if (errors.empty()) errors = p.sqtt_summaries[i].error;
     }
-    auto counters = std::ranges::count(p.trace.counter_samples, n, &CounterSample::kernel);
-    rows.push_back({run.name, std::string(run.device), run.arch, std::to_string(run.sqtt.size()),
+    auto counters = std::ranges::count(p.trace.counter_samples, n, &CounterSample::run_index);
+    rows.push_back({run.name, std::string(run.device), run.arch, std::to_string(run.sqtt_events.size()),
                     std::to_string(packets), std::to_string(waves), std::to_string(counters)});
     if (!errors.empty()) rows.push_back({"  not mapped to instructions: " + errors});
   }
   for (const PmaEvent& e : p.trace.pma_events)
-    if (p.is_wanted(e.kernel))
+    if (p.is_wanted_kernel(e.kernel))
       rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
                       "-"});
   if (rows.size() == 1) return "";
@@ -53,9 +53,9 @@ std::string hardware_runs_text(const Profile& p) {
 
 }  // namespace
 
-const ProgramListings::Listing& ProgramListings::find(size_t kernel) {
-  const KernelRun& run = profile_->trace.kernels[kernel];
-  if (!run.program || !profile_->code_of_kernel(kernel)) return empty_listing_;
+const ProgramListings::Listing& ProgramListings::find(size_t run_index) {
+  const KernelRun& run = profile_->trace.runs[run_index];
+  if (!run.program || !profile_->code_of_run(run_index)) return empty_listing_;
   auto [found, is_new] = listings_.try_emplace(run.program);
   if (is_new) found->second = disassemble_program(*run.program, run.arch);
   return found->second;
@@ -92,8 +92,8 @@ std::string overview_text(const Profile& p, const std::string& file) {
 
 namespace {
 
-constexpr size_t kHottest = 5;
-constexpr size_t kMostSource = 90;
+constexpr size_t kNumHottest = 5;
+constexpr size_t kMaxSourceTextSize = 90;
 
 struct InstructionRow {
   uint64_t address = 0;
@@ -109,7 +109,7 @@ std::vector<std::string> row_cells(const InstructionRow& r, uint64_t all, const 
   if (!source) return out;
   uint32_t line = source->line_at_address(r.address);
   std::string text = visible_text(source->text_of_line(line));
-  if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
+  if (text.size() > kMaxSourceTextSize) text = text.substr(0, kMaxSourceTextSize - 3) + "...";
   const char* about = source->is_exact_at_address(r.address) ? "" : "~";
   std::string number = line ? about + std::to_string(line) : "";
   out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of_line(line))});
@@ -125,56 +125,57 @@ std::string source_text(const CodeSource& source) {
          "\n";
 }
 
-std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings) {
-  const KernelRun& run = p.trace.kernels[kernel];
+std::string run_text(const Profile& p, size_t run_index, ProgramListings& listings) {
+  const KernelRun& run = p.trace.runs[run_index];
   std::string out = run.name + " on " + std::string(run.device) + (run.arch.empty() ? "" : " (" + run.arch + ")");
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
   const bool is_modeled = !p.trace.emulator.empty();
   if (is_modeled) out += std::string(kModeledTimesNote) + "\n";
   for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible_text(what) + "\n";
-  for (const std::string& what : check_traces(p, kernel, listings.find(kernel))) out += "inconsistent: " + what + "\n";
+  for (const std::string& what : check_traces(p, run_index, listings.find(run_index)))
+    out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
-  for (size_t i : run.sqtt) {
+  for (size_t i : run.sqtt_events) {
     const SqttSummary& s = p.sqtt_summaries[i];
     waves += s.wave_spans.size();
-    if (!s.error.empty()) out += formatted("shader engine %d: %s\n", int(p.trace.sqtt[i].se), s.error.c_str());
+    if (!s.error.empty()) out += formatted("shader engine %d: %s\n", int(p.trace.sqtt_events[i].se), s.error.c_str());
     if (!s.instructions.empty())
       followed +=
           size_t(std::ranges::count_if(s.wave_spans, [](const WaveSpan& w) { return w.cu == 0 && w.simd == 0; }));
   }
   std::vector<InstructionRow> rows;
   uint64_t all = 0;
-  const ProgramListings::Listing& listing = listings.find(kernel);
-  const StallReport stalls = stalls_of_kernel(p, kernel, listing);
-  const std::vector<InstructionTimes> times = times_of_kernel(p, kernel, stalls);
-  const KernelFigures figures = figures_of_kernel(p, kernel, listing);
-  out += figures_text(p, kernel, figures);
-  if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
-  out += memory_levels_text(memory_levels(p, kernel, stalls, figures));
+  const ProgramListings::Listing& listing = listings.find(run_index);
+  const StallReport stalls = stalls_of_run(p, run_index, listing);
+  const std::vector<InstructionTimes> times = measured_or_modeled_times(p, run_index, stalls);
+  const KernelFigures figures = figures_of_run(p, run_index, listing);
+  out += figures_text(p, run_index, figures);
+  if (auto occupancy = occupancy_over_time(p, run_index)) out += occupancy_text(*occupancy);
+  out += memory_levels_text(memory_levels(p, run_index, stalls, figures));
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
-    uint64_t address = p.code_of_kernel(kernel)->address_of(n);
+    uint64_t address = p.code_of_run(run_index)->address_of(n);
     auto text = listing.find(address);
     InstructionRow row{address, times[n], "", text == listing.end() ? "" : text->second};
     if (n < stalls.instructions.size()) {
       const InstructionStalls& s = stalls.instructions[n];
       if (times[n].stall_cycles > times[n].num_executions)
         row.reason = stall_reason_name(StallReport::main_stall_reason(s));
-      if (std::string waits = waits_text(p, kernel, stalls, n); !waits.empty()) row.assembly += "  <- " + waits;
+      if (std::string waits = waits_text(p, run_index, stalls, n); !waits.empty()) row.assembly += "  <- " + waits;
     }
     rows.push_back(std::move(row));
     all += times[n].cycles;
   }
   std::string hints_text;
-  for (const SpeedHint& hint : speed_hints(p, kernel, listing, stalls)) hints_text += "hint: " + hint.text() + "\n";
+  for (const SpeedHint& hint : speed_hints(p, run_index, listing, stalls)) hints_text += "hint: " + hint.text() + "\n";
   if (rows.empty()) {
     out += "no wave of the traced SIMD executed an instruction\n" + hints_text;
   } else {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu %scycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all), is_modeled ? "modeled " : "");
-    out += stalls_text(p, kernel, stalls, listing) + hints_text;
-    const CodeSource* source = p.source_of_kernel(kernel);
+    out += stalls_text(p, run_index, stalls, listing) + hints_text;
+    const CodeSource* source = p.source_of_run(run_index);
     if (source) out += source_text(*source);
     if (source && !source->missing_reason.empty()) source = nullptr;
     std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
@@ -182,7 +183,7 @@ std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings)
     if (source) header.insert(header.end(), {"line", "source", "UOp"});
     std::vector<InstructionRow> hottest = rows;
     std::ranges::stable_sort(hottest, std::greater(), [](const InstructionRow& r) { return r.times.cycles; });
-    hottest.resize(std::min(hottest.size(), kHottest));
+    hottest.resize(std::min(hottest.size(), kNumHottest));
     std::vector<std::vector<std::string>> lines{{is_modeled ? "hottest by the model:" : "hottest:"}, header};
     for (const InstructionRow& r : hottest) lines.push_back(row_cells(r, all, source));
     lines.push_back({"in the order of the code:"});
@@ -215,10 +216,10 @@ std::string samples_text(const PmaEvent& e) {
 std::string instructions_text(const Profile& p) {
   ProgramListings listings(p);
   std::string out;
-  for (size_t n = 0; n < p.trace.kernels.size(); n++)
+  for (size_t n = 0; n < p.trace.runs.size(); n++)
     if (p.is_run_chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
   for (const PmaEvent& e : p.trace.pma_events)
-    if (p.is_wanted(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
+    if (p.is_wanted_kernel(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
   return out;
 }
 
@@ -243,13 +244,13 @@ std::vector<EventTotal> event_totals(const Profile& p, ProgramListings& listings
       t.flops = work->second.num_operations, t.bytes = work->second.num_bytes,
       t.is_flops_upper_bound = work->second.is_upper_bound;
   }
-  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-    const KernelRun& run = p.trace.kernels[n];
+  for (size_t n = 0; n < p.trace.runs.size(); n++) {
+    const KernelRun& run = p.trace.runs[n];
     auto t = totals.find({std::string(run.device), run.kernel});
     if (t == totals.end()) continue;
     t->second.arch = run.arch;
     if (!p.is_run_chosen[n] || t->second.flops) continue;
-    const KernelFigures figures = figures_of_kernel(p, n, listings.find(n));
+    const KernelFigures figures = figures_of_run(p, n, listings.find(n));
     t->second.flops = figures.num_needed_operations(),
     t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
   }

@@ -15,7 +15,7 @@ class ProgramListings {
  public:
   using Listing = std::map<uint64_t, std::string>;
   explicit ProgramListings(const Profile& profile) : profile_(&profile) {}
-  const Listing& find(size_t kernel);
+  const Listing& find(size_t run_index);
 
  private:
   const Profile* profile_;
@@ -55,9 +55,9 @@ std::string comparison_json(const Profile& old_profile, const Profile& new_profi
 struct CounterTotal {
   uint64_t value_sum = 0, largest_value = 0, num_values = 0;
 };
-std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t kernel);
+std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t run_index);
 // Returns names and percentages, such as ("VALU utilization", 12.5).
-std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t kernel);
+std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t run_index);
 
 // Timed events with the same name on the same device.
 struct EventTotal {

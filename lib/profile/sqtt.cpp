@@ -9,8 +9,8 @@ constexpr uint8_t kLongDeltaNibbles = 18;  // of TS_DELTA_S8_W3 in layout 4
 
 #define TGC_FIELD(name, high, low) PacketField{#name, high, low}
 constexpr PacketType kPacketTypes[] = {
-#define X(name, bits, encoding, nibbles, low, count, ...) \
-  {PacketId::name, #name, bits, encoding, nibbles, low, count, {__VA_ARGS__}},
+#define X(name, bits, encoding, num_nibbles, low, count, ...) \
+  {PacketId::name, #name, bits, encoding, num_nibbles, low, count, {__VA_ARGS__}},
     TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X) TGC_SQTT_RDNA4(X) TGC_SQTT_CDNA(X)
 #undef X
 };
@@ -49,7 +49,8 @@ DecodeRow make_decode_row(const PacketType& type, SqttLayout layout) {
   DecodeRow row;
   row.packet = type.id;
   row.action = action_of(type.id);
-  row.nibbles = type.id == PacketId::TS_DELTA_S8_W3 && layout == SqttLayout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
+  row.num_nibbles =
+      type.id == PacketId::TS_DELTA_S8_W3 && layout == SqttLayout::Rdna4 ? kLongDeltaNibbles : type.num_nibbles;
   row.delta_low_bit = type.delta_low_bit;
   // decode_sqtt() adds the time difference of a marker, which has more bits
   row.time_delta_mask = row.action == PacketAction::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
@@ -78,7 +79,7 @@ PacketDecodeTable make_decode_table(std::span<const PacketId> packets, SqttLayou
         best = &type;
     }
     table.rows[byte] = make_decode_row(*best, layout);
-    table.nibbles[byte] = table.rows[byte].nibbles;
+    table.num_nibbles[byte] = table.rows[byte].num_nibbles;
   }
   return table;
 }

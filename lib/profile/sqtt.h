@@ -26,7 +26,7 @@ enum class PacketId : uint8_t {
 struct PacketType {
   PacketId id;
   std::string_view name;
-  uint8_t mask_bits, encoding, nibbles, delta_low_bit, delta_bits;
+  uint8_t mask_bits, encoding, num_nibbles, delta_low_bit, delta_bits;
   std::array<PacketField, 12> fields;
 
   // Returns 0 if the packet has no such field.
@@ -43,7 +43,7 @@ std::string inst_op_name(SqttLayout layout, uint32_t op);
 enum class PacketAction : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
 struct alignas(16) DecodeRow {
-  uint8_t nibbles = 1;
+  uint8_t num_nibbles = 1;
   // lowest bit of the time difference; what is added to it
   uint8_t delta_low_bit = 0, time_added = 0;
   PacketAction action = PacketAction::None;
@@ -56,7 +56,7 @@ struct alignas(16) DecodeRow {
 };
 struct PacketDecodeTable {
   std::array<DecodeRow, 256> rows;
-  std::array<uint8_t, 256> nibbles;  // DecodeRow::nibbles, but faster to look up
+  std::array<uint8_t, 256> num_nibbles;  // DecodeRow::num_nibbles, but faster to look up
   SqttLayout layout;
 };
 const PacketDecodeTable& packet_decode_table(SqttLayout layout);
@@ -85,7 +85,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint8_t* bytes = blob.data();
   const PacketDecodeTable* table = &packet_decode_table(SqttLayout::Rdna3);
   const DecodeRow* rows = table->rows.data();
-  const uint8_t* nibbles = table->nibbles.data();
+  const uint8_t* num_nibbles = table->num_nibbles.data();
   bool has_offset = false;
   int64_t offset = 0;
   PacketView p;
@@ -96,7 +96,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     std::memcpy(&bits, from + odd, 8);
     bits = (bits << (4 * odd)) | ((*from >> 4) & (0 - odd));
     const DecodeRow* row = &rows[bits & 0xff];
-    uint64_t size_of_packet = nibbles[bits & 0xff];
+    uint64_t size_of_packet = num_nibbles[bits & 0xff];
     p.bits = bits;
     p.time += int64_t(((bits >> row->delta_low_bit) & row->time_delta_mask) + row->time_added);
     if (row->action < PacketAction::Header) [[likely]] {
@@ -121,8 +121,8 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
         if (row->action == PacketAction::Timestamp && !(bits >> 4 & 0xfff))
           has_offset = true, offset = int64_t(bits >> 16) - p.time;
       }
-      rows = table->rows.data(), nibbles = table->nibbles.data();
-      size_of_packet = row->nibbles;
+      rows = table->rows.data(), num_nibbles = table->num_nibbles.data();
+      size_of_packet = row->num_nibbles;
     }
     p.row = row;
     p.layout = table->layout;

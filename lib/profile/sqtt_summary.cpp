@@ -6,24 +6,24 @@ namespace tgc::profile {
 namespace {
 
 // Other: of another SIMD, so not mapped to instructions.
-enum OpMapping : uint8_t { Plain, Other };
+enum OpSimd : uint8_t { Own, Other };
 
-struct MappingTable {
-  std::array<OpMapping, kNumCounters> by_counter{};
-  MappingTable() {
+struct OpSimdTable {
+  std::array<OpSimd, kNumCounters> simd_by_counter{};
+  OpSimdTable() {
     for (SqttLayout layout : {SqttLayout::Rdna3, SqttLayout::Rdna4})
       for (uint32_t op = 0; op < kNumOpCounters; op++)
-        if (inst_op_name(layout, op).starts_with("OTHER_")) by_counter[first_op_counter(layout) + op] = Other;
+        if (inst_op_name(layout, op).starts_with("OTHER_")) simd_by_counter[first_op_counter(layout) + op] = Other;
   }
 };
 
-struct WaveFields {
+struct WavePacketBits {
   uint8_t wave_low_bit, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;
 };
-constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
+constexpr WavePacketBits kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
     kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kStartAndEndCdna{10, 4, 14, 6, 4, 0, 0};
 
-const WaveFields& wave_fields(PacketId p) {
+const WavePacketBits& wave_packet_bits(PacketId p) {
   switch (p) {
     case PacketId::WAVESTART: return kStartRdna3;
     case PacketId::WAVESTART_RDNA4: return kStartRdna4;
@@ -34,7 +34,7 @@ const WaveFields& wave_fields(PacketId p) {
 }
 
 WaveSpan wave_of_packet(const PacketView& p) {
-  const WaveFields& f = wave_fields(p.row->packet);
+  const WavePacketBits& f = wave_packet_bits(p.row->packet);
   auto bits = [&](uint8_t low, uint8_t count) { return uint32_t(p.bits >> low & ((1u << count) - 1)); };
   WaveSpan out{.cu = bits(f.cu_low, f.cu_bits), .simd = bits(f.simd_low, 2), .wave = bits(f.wave_low_bit, f.wave_bits)};
   if (f.sa_shift) out.cu |= bits(f.sa_low, 1) << f.sa_shift;
@@ -43,14 +43,14 @@ WaveSpan wave_of_packet(const PacketView& p) {
 
 class WaveSpanBuilder {
  public:
-  explicit WaveSpanBuilder(std::vector<WaveSpan>& waves) : waves_(waves) { open_.fill(kNone); }
+  explicit WaveSpanBuilder(std::vector<WaveSpan>& waves) : waves_(waves) { open_waves_.fill(kNone); }
   void start_wave(WaveSpan wave, int64_t time) {
     wave.begin = time;
-    open_[slot(wave)] = uint32_t(waves_.size());
+    open_waves_[slot_index(wave)] = uint32_t(waves_.size());
     waves_.push_back(wave);
   }
   void end_wave(WaveSpan wave, int64_t time) {
-    uint32_t& open = open_[slot(wave)];
+    uint32_t& open = open_waves_[slot_index(wave)];
     if (open != kNone) {
       waves_[open].end = time;
       open = kNone;
@@ -62,9 +62,9 @@ class WaveSpanBuilder {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  static size_t slot(const WaveSpan& w) { return w.wave | w.simd << 5 | w.cu << 7; }
+  static size_t slot_index(const WaveSpan& w) { return w.wave | w.simd << 5 | w.cu << 7; }
   std::vector<WaveSpan>& waves_;
-  std::array<uint32_t, 1 << 12> open_;
+  std::array<uint32_t, 1 << 12> open_waves_;
 };
 
 // The hardware writes the packet of an instruction when it is issued, and that of a wait when the wait ends. So the
@@ -73,26 +73,28 @@ class IssueClock {
  public:
   explicit IssueClock(std::vector<InstructionTimes>& times) : times_(times) {}
 
-  void start_wave(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
-  InstructionIssue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    busy_ += time != now_, now_ = time;  // no `if`, which would often be mispredicted
+  void start_wave(uint32_t wave, int64_t time) { waves_[wave] = {time, num_issue_cycles_}; }
+  InstructionIssue record_issue(uint32_t wave, uint32_t instruction, int64_t time) {
+    // no `if`, which would often be mispredicted
+    num_issue_cycles_ += time != last_issue_time_, last_issue_time_ = time;
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
     const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
-    const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0))), idle = stall - others;
+    const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(num_issue_cycles_ - 1 - w.num_issue_cycles, 0))),
+                   idle = stall - others;
     at.num_executions++, at.cycles += cycles, at.stall_cycles += stall, at.idle_cycles += idle;
-    w = {time, busy_};
+    w = {time, num_issue_cycles_};
     return {wave, instruction, cycles, stall, idle};
   }
 
  private:
   struct Wave {
     int64_t time = 0;
-    int64_t busy = 0;
+    int64_t num_issue_cycles = 0;
   };
   std::vector<InstructionTimes>& times_;
   std::array<Wave, 32> waves_;
-  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last issue; cycles so far with an issue
+  int64_t last_issue_time_ = INT64_MIN, num_issue_cycles_ = 0;  // time of the last issue; cycles so far with an issue
 };
 
 constexpr uint32_t kSnapshotLow = 10;  // lowest bit of the field `snap`, in both RDNA layouts
@@ -104,12 +106,12 @@ struct NoObserver {
 
 template <bool kMaps, class Observer>
 void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out, Observer& observer) {
-  static const MappingTable mapping;
+  static const OpSimdTable mapping;
   WaveSpanBuilder waves(out.wave_spans);
   [[maybe_unused]] InstructionMap map(code);
   [[maybe_unused]] IssueClock clock(out.instructions);
   [[maybe_unused]] auto hit = [&](uint32_t wave, uint32_t n, int64_t time) {
-    if (n != InstructionMap::kNone) observer.issue(clock.dispatch(wave, n, time));
+    if (n != InstructionMap::kNone) observer.issue(clock.record_issue(wave, n, time));
   };
   uint64_t packets = 0;
   int64_t time = 0;
@@ -137,7 +139,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
         break;
       }
       case PacketAction::Instruction:
-        if (kMaps && mapping.by_counter[counter] == Plain) {
+        if (kMaps && mapping.simd_by_counter[counter] == Own) {
           uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & 31;
           hit(wave, map.issue_instruction(wave, p.row->count_mask != 0, op), p.time);
         }
@@ -171,7 +173,7 @@ void summarize_cdna(std::span<const uint8_t> blob, const KernelCode& code, SqttS
   IssueClock clock(out.instructions);
   out.error = follow_cdna_waves(
       blob, code, [&](uint32_t wave, int64_t time) { clock.start_wave(wave, time), observer.start_wave(wave); },
-      [&](uint32_t wave, uint32_t n, int64_t time) { observer.issue(clock.dispatch(wave, n, time)); });
+      [&](uint32_t wave, uint32_t n, int64_t time) { observer.issue(clock.record_issue(wave, n, time)); });
   if (!out.error.empty()) out.instructions.clear();
 }
 
@@ -190,10 +192,10 @@ SqttSummary::NamedCounts SqttSummary::named_counts() const {
                                                             {SqttLayout::Cdna, PacketId::CDNA_INST}};
     auto [l, packet] = kWithOps[(counter - packets_of.size()) / kNumOpCounters];
     packets_of[size_t(packet)] += count;
-    out.operations.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
+    out.operation_counts.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
   }
   for (size_t p = 0; p < packets_of.size(); p++)
-    if (packets_of[p]) out.num_packets.emplace_back(packet_type(PacketId(p)).name, packets_of[p]);
+    if (packets_of[p]) out.packet_counts.emplace_back(packet_type(PacketId(p)).name, packets_of[p]);
   return out;
 }
 

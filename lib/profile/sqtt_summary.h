@@ -46,7 +46,7 @@ struct SqttSummary {
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
   struct NamedCounts {
-    Counts num_packets, operations;
+    Counts packet_counts, operation_counts;
   };
   NamedCounts named_counts() const;
 };
@@ -89,17 +89,17 @@ class InstructionMap {
     next_instruction_[wave] = kernel_code_->instructions().empty() ? kOutsideCode : 0;
   }
   uint32_t end_wave(uint32_t wave) {
-    uint32_t n = known_instruction(wave);
+    uint32_t n = require_next_instruction(wave);
     next_instruction_[wave] = kNone;
     return n;
   }
   uint32_t issue_immediate(uint32_t wave) {
-    uint32_t n = known_instruction(wave);
-    if (n != kNone) next_instruction_[wave] = packet_instruction(kernel_code_->instructions()[n].next_instruction);
+    uint32_t n = require_next_instruction(wave);
+    if (n != kNone) next_instruction_[wave] = instruction_or_outside(kernel_code_->instructions()[n].next_instruction);
     return n;
   }
   uint32_t issue_instruction(uint32_t wave, bool is_inst, uint32_t op) {
-    uint32_t n = known_instruction(wave);
+    uint32_t n = require_next_instruction(wave);
     if (n == kNone) return n;
     n = kernel_code_->instructions()[n].packet_instruction;
     if (n == KernelCode::kNoInstruction) return set_error("a wave leaves the code"), kNone;
@@ -107,7 +107,7 @@ class InstructionMap {
     bool is_jump = is_inst && op == kJumpOp;
     if (i.is_branch && !is_jump && !(is_inst && op == kJumpNotOp))
       return set_error("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
-    next_instruction_[wave] = packet_instruction(is_jump ? i.jump_target : i.next_instruction);
+    next_instruction_[wave] = instruction_or_outside(is_jump ? i.jump_target : i.next_instruction);
     return n;
   }
   const char* error() const { return error_text_; }
@@ -117,8 +117,8 @@ class InstructionMap {
  private:
   // A wave's position outside the code, which is an error only if a packet of the wave follows.
   static constexpr uint32_t kOutsideCode = UINT32_MAX - 1;
-  static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNoInstruction ? kOutsideCode : n; }
-  uint32_t known_instruction(uint32_t wave) {
+  static uint32_t instruction_or_outside(uint32_t n) { return n == KernelCode::kNoInstruction ? kOutsideCode : n; }
+  uint32_t require_next_instruction(uint32_t wave) {
     uint32_t n = next_instruction_[wave];
     if (n < kOutsideCode) return n;
     return set_error(n == kNone ? "a packet of a wave that has not started" : "a wave leaves the code"), kNone;

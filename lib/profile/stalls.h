@@ -43,7 +43,7 @@ struct InstructionStalls {
 };
 // A wave of SIMD 0 of compute unit 0.
 struct FollowedWave {
-  size_t event = 0;
+  size_t event_index = 0;
   size_t number = 0;        // among the followed waves of this trace
   uint32_t wave = 0;        // slot on the SIMD, which later waves use again
   uint64_t num_issued = 0;
@@ -60,27 +60,28 @@ struct StallReport {
   static StallReason main_stall_reason(const InstructionStalls& i);
 };
 
-std::vector<InstructionRole> roles_of_kernel(const Profile& profile, size_t kernel,
-                                             const ProgramListings::Listing& listing);
+std::vector<InstructionRole> roles_of_run(const Profile& profile, size_t run_index,
+                                          const ProgramListings::Listing& listing);
 
-StallReport stalls_of_kernel(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing);
+StallReport stalls_of_run(const Profile& profile, size_t run_index, const ProgramListings::Listing& listing);
 
 // Returns by instruction how often a wave issued it. Decodes the trace again.
-std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, const FollowedWave& wave);
+std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t run_index, const FollowedWave& wave);
 
 // Returns times by instruction: those of the traces, or of the model for an emulated run.
-std::vector<InstructionTimes> times_of_kernel(const Profile& profile, size_t kernel, const StallReport& stalls);
+std::vector<InstructionTimes> measured_or_modeled_times(const Profile& profile, size_t run_index,
+                                                        const StallReport& stalls);
 
 // Returns the main reasons and the instructions that are waited for most; "" without stalls.
-std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
+std::string stalls_text(const Profile& profile, size_t run_index, const StallReport& stalls,
                         const ProgramListings::Listing& listing);
 // Returns the assembly, cut to 80 bytes; "" if the listing does not have the instruction.
-std::string instruction_text(const Profile& profile, size_t kernel, uint32_t instruction,
+std::string instruction_text(const Profile& profile, size_t run_index, uint32_t instruction,
                              const ProgramListings::Listing& listing);
 // Returns "0x1778, line 16, 35 LOAD float", or "0x1778" if the line is unknown.
-std::string instruction_location(const Profile& profile, size_t kernel, uint32_t instruction);
+std::string instruction_location(const Profile& profile, size_t run_index, uint32_t instruction);
 // Returns up to four instructions that `instruction` waits for, the longest wait first:
 // "0x1778 (line 16, 35 LOAD float), 0x176c".
-std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
+std::string waits_text(const Profile& profile, size_t run_index, const StallReport& stalls, uint32_t instruction);
 
 }  // namespace tgc::profile

@@ -32,19 +32,20 @@ bool op_fits_unit(std::string_view op, InstructionUnit unit) {
 class TraceChecker {
  public:
   TraceChecker(const KernelCode* code, const std::vector<InstructionRole>& roles)
-      : code_(code), roles_(roles), map_(code) {}
+      : code_(code), roles_(roles), instruction_map_(code) {}
 
-  void packet(const PacketView& p) {
+  void check_packet(const PacketView& p) {
     if (p.time < last_time_) num_backward_steps_++;
     last_time_ = p.time;
-    if (!code_ || map_.error()) return;
+    if (!code_ || instruction_map_.error()) return;
     const PacketType& type = packet_type(p.row->packet);
     const uint32_t wave = uint32_t(type.field(p.bits, "wave"));
     switch (p.row->action) {
       case PacketAction::Start: case PacketAction::End: {
         if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) break;
-        if (p.row->action == PacketAction::Start) map_.start_wave(wave);
-        else if (uint32_t n = map_.end_wave(wave); n != InstructionMap::kNone && !roles_[n].is_program_end_op)
+        if (p.row->action == PacketAction::Start) instruction_map_.start_wave(wave);
+        else if (uint32_t n = instruction_map_.end_wave(wave);
+                 n != InstructionMap::kNone && !roles_[n].is_program_end_op)
           num_ends_elsewhere_++;
         break;
       }
@@ -52,26 +53,28 @@ class TraceChecker {
         const bool is_inst = p.row->count_mask != 0;
         const uint32_t op = uint32_t(type.field(p.bits, "op"));
         const std::string name = is_inst ? inst_op_name(p.layout, op) : type.name == "VALUINST" ? "VALU" : "IMMEDIATE";
-        if (!name.starts_with("OTHER_")) check_unit(map_.issue_instruction(wave, is_inst, op), name);
+        if (!name.starts_with("OTHER_")) check_unit(instruction_map_.issue_instruction(wave, is_inst, op), name);
         break;
       }
       case PacketAction::Mask:
         for (uint32_t n = 0; n < 16; n++)
-          if (type.field(p.bits, "mask") >> n & 1) check_unit(map_.issue_immediate(n), "IMMEDIATE");
+          if (type.field(p.bits, "mask") >> n & 1) check_unit(instruction_map_.issue_immediate(n), "IMMEDIATE");
         break;
       default: break;
     }
   }
 
-  void report(const std::string& where, const ProgramListings::Listing& listing, std::vector<std::string>& out) const {
+  void append_problems(const std::string& where, const ProgramListings::Listing& listing,
+                       std::vector<std::string>& out) const {
     if (num_backward_steps_) out.push_back(where + "the time goes back " + times_text(num_backward_steps_));
     if (num_ends_elsewhere_)
       out.push_back(where + count_text(num_ends_elsewhere_, "wave") + " end elsewhere than at s_endpgm");
     if (!num_misfits_) return;
-    const uint64_t address = code_->address_of(first_misfit_);
+    const uint64_t address = code_->address_of(first_misfit_instruction_);
     auto text = listing.find(address);
     out.push_back(where + formatted("%s of another unit than their instruction's, the first at %#x (%s for '%s')",
-                                    count_text(num_misfits_, "packet").c_str(), unsigned(address), first_op_.c_str(),
+                                    count_text(num_misfits_, "packet").c_str(), unsigned(address),
+                                    first_misfit_op_.c_str(),
                                     text == listing.end() ? "" : visible_text(text->second).c_str()));
   }
 
@@ -79,16 +82,16 @@ class TraceChecker {
   static std::string times_text(uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
   void check_unit(uint32_t n, const std::string& op) {
     if (n == InstructionMap::kNone || op_fits_unit(op, roles_[n].unit)) return;
-    if (num_misfits_++ == 0) first_misfit_ = n, first_op_ = op;
+    if (num_misfits_++ == 0) first_misfit_instruction_ = n, first_misfit_op_ = op;
   }
 
   const KernelCode* code_;
   const std::vector<InstructionRole>& roles_;
-  InstructionMap map_;
+  InstructionMap instruction_map_;
   int64_t last_time_ = INT64_MIN;
   uint64_t num_backward_steps_ = 0, num_ends_elsewhere_ = 0, num_misfits_ = 0;
-  uint32_t first_misfit_ = 0;
-  std::string first_op_;
+  uint32_t first_misfit_instruction_ = 0;
+  std::string first_misfit_op_;
 };
 
 void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
@@ -103,17 +106,17 @@ void check_waves(const SqttSummary& s, const std::string& where, std::vector<std
 
 }  // namespace
 
-std::vector<std::string> check_traces(const Profile& p, size_t kernel, const ProgramListings::Listing& listing) {
+std::vector<std::string> check_traces(const Profile& p, size_t run_index, const ProgramListings::Listing& listing) {
   std::vector<std::string> out;
-  const KernelRun& run = p.trace.kernels[kernel];
-  const std::vector<InstructionRole> roles = roles_of_kernel(p, kernel, listing);
-  for (size_t i : run.sqtt) {
-    const SqttEvent& e = p.trace.sqtt[i];
+  const KernelRun& run = p.trace.runs[run_index];
+  const std::vector<InstructionRole> roles = roles_of_run(p, run_index, listing);
+  for (size_t i : run.sqtt_events) {
+    const SqttEvent& e = p.trace.sqtt_events[i];
     const std::string where = formatted("shader engine %d: ", int(e.se));
     check_waves(p.sqtt_summaries[i], where, out);
     TraceChecker checker(listing.empty() ? nullptr : p.kernel_code_of_event(i), roles);
-    decode_sqtt(bytes_of_blob(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
-    checker.report(where, listing, out);
+    decode_sqtt(bytes_of_blob(e.blob), [&](const PacketView& packet) { checker.check_packet(packet); });
+    checker.append_problems(where, listing, out);
   }
   return out;
 }

@@ -11,6 +11,7 @@
 namespace tgc::profile {
 
 // Returns what is inconsistent in a run's traces, such as waves without an end and times that go back.
-std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing);
+std::vector<std::string> check_traces(const Profile& profile, size_t run_index,
+                                      const ProgramListings::Listing& listing);
 
 }  // namespace tgc::profile

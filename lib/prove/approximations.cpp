@@ -22,7 +22,7 @@ namespace tgc {
 namespace {
 
 // A part of the cache key: increase it if errors are measured in another way.
-constexpr std::string_view kMeasurement = "1";
+constexpr std::string_view kMeasurementVersion = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -168,7 +168,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
   }
 }
 
-ApproximationError error_of_16_bits(const Approximation& a) {
+ApproximationError error_for_16_bit_operands(const Approximation& a) {
   std::vector<float> values(1 << 16);
   run_in_ref(expansion_kernel(a, 1 << 16, 1), values);
   ApproximationError out;
@@ -178,7 +178,7 @@ ApproximationError error_of_16_bits(const Approximation& a) {
 
 // Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure, for example, if there is too
 // little time, or if compiled code and REF compute different values.
-ApproximationError error_of_32_bits(const Approximation& a) {
+ApproximationError error_for_32_bit_operands(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorTimeLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;
   if (seconds_left() < kLeastSeconds)
@@ -235,14 +235,14 @@ Result<ApproximationError> measure_error(const Approximation& a) {
 #include "lib/prove/known_approximations.def"
 #undef APPROXIMATION
   };
-  const Sha256 entry = make_cache_key({"error of an approximation", a.key, kMeasurement});
+  const Sha256 entry = make_cache_key({"error of an approximation", a.key, kMeasurementVersion});
   ApproximationError error;
   const auto kept = CompileCache::shared_cache().load_entry(entry);
   if (kept && kept->size() == sizeof error) return std::memcpy(&error, kept->data(), sizeof error), error;
   const bool has_limit = current_deadline().limit_seconds > 0;
   if (auto it = known.find(a.key); it != known.end() && has_limit) return it->second;
   auto out = catch_failures([&] {
-    return a.operand.dtype().itemsize() == 2 ? error_of_16_bits(a) : error_of_32_bits(a);
+    return a.operand.dtype().itemsize() == 2 ? error_for_16_bit_operands(a) : error_for_32_bit_operands(a);
   });
   if (out) CompileCache::shared_cache().store_entry(entry, {reinterpret_cast<const char*>(&*out), sizeof error});
   return out;

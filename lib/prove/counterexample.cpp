@@ -213,7 +213,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
     if (auto out = search_points(sides, points, Kind::Value)) return out;
-    if (!rlimit || sides.inputs().empty() || sides.has_arrays()) return std::nullopt;
+    if (!rlimit || sides.inputs().empty() || sides.has_random_memories()) return std::nullopt;
     std::optional<Counterexample> out;
     for_each_smt_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
       out = sides.first_difference({&p, 1}, Kind::Value);
@@ -264,7 +264,8 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values), other(isolator, right ? *right : values);
     auto are_same = [](const PointInput& a, const PointInput& b) { return a.load == b.load; };
-    const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
+    const bool can_run =
+        sides.can_run() && other.can_run() && !sides.has_random_memories() && !other.has_random_memories();
     if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
     std::vector<Point> points = points_of_inputs(sides, special_values);
     for (Point& p : points_of_inputs(sides, usual_values)) points.push_back(std::move(p));

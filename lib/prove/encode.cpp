@@ -27,7 +27,7 @@ std::optional<Int> single_value_of(const Interval& i) {
 }
 bool is_natural(const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; }
 
-std::optional<int> log2_of_interval(const Interval& i) {
+std::optional<int> log2_if_power_of_two(const Interval& i) {
   auto n = single_value_of(i);
   if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
   return int(n->bit_length()) - 1;
@@ -148,7 +148,7 @@ SmtValue SmtEncoder::fresh_value(UOp u, DType d, Interval interval, int64_t elem
   std::string s = smt_sort(d), name = "v" + std::to_string(num_names_++);
   smt_text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
-  if (has_ieee_sort(d) && is_ieee() && intervals_.is_number(u)) assume_finite(name, {});
+  if (has_ieee_sort(d) && is_ieee() && intervals_.is_finite_value(u)) assume_finite(name, {});
   variables_.push_back({name, u, element, at});
   return {name, interval};
 }
@@ -240,7 +240,7 @@ SmtValue SmtEncoder::load_value(UOp u) {
   has_unknown_ = was;  // undo what declare_function() sets: the contents of a memory are leaves, and no unknown op
   std::string name = define_term(d, smt_call(f, term));
   if (dtypes::is_int(d)) assert_interval(name, intervals_.interval_of(u, 0), d);
-  if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
+  if (is_ieee() && has_ieee_sort(d) && intervals_.is_finite_value(u)) assume_finite(name, {});
   variables_.push_back({name, u, 0, term});
   const std::string is_inside = bounds_formula(offset, at_dtype, intervals_.num_indexed_elements(index));
   return {name, intervals_.interval_of(u, 0), smt_and(offset.definedness, is_inside)};
@@ -379,7 +379,7 @@ SmtValue SmtEncoder::bits_op_value(UOp u, int lane) {
     case Op::ADD: return made(smt_call(has_no_carry(u, a, b) ? "bvor" : "bvadd", a.term, b.term));
     case Op::SUB: return made(smt_call("bvsub", a.term, b.term));
     case Op::MUL:
-      if (auto by = log2_of_interval(b.interval)) return made(smt_call("bvshl", a.term, int_literal(*by, d)));
+      if (auto by = log2_if_power_of_two(b.interval)) return made(smt_call("bvshl", a.term, int_literal(*by, d)));
       return made(smt_call("bvmul", a.term, b.term));
     case Op::NEG: return made(smt_call("bvneg", a.term));
     case Op::MULACC: return made(smt_call("bvadd", smt_call("bvmul", a.term, b.term), source_value(u, 2, lane).term));

@@ -50,7 +50,7 @@ class IntervalAnalysis {
   int64_t num_indexed_elements(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows.
-  bool is_number(UOp u);
+  bool is_finite_value(UOp u);
   // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
@@ -61,7 +61,7 @@ class IntervalAnalysis {
   Interval make_interval(UOp u, int lane);
   const ExprIsolator& isolator_;
   LaneValues<Interval> known_intervals_;
-  std::unordered_map<uint32_t, bool> known_numbers_;
+  std::unordered_map<uint32_t, bool> known_finiteness_;
   bool has_infinities_ = false;
 };
 

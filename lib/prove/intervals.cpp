@@ -189,8 +189,8 @@ int64_t IntervalAnalysis::num_indexed_elements(UOp index) const {
   return -1;
 }
 
-bool IntervalAnalysis::is_number(UOp u) {
-  auto [it, is_new] = known_numbers_.try_emplace(u.id(), true);
+bool IntervalAnalysis::is_finite_value(UOp u) {
+  auto [it, is_new] = known_finiteness_.try_emplace(u.id(), true);
   if (!is_new) return it->second;
   auto is_infinite = [&](UOp x) {
     if (x.is_const() && dtypes::is_float(x.dtype()) && !x.is_invalid()) {
@@ -203,7 +203,7 @@ bool IntervalAnalysis::is_number(UOp u) {
     return has_infinities_ && (is_of_stores || x.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}));
   };
   const bool out = std::ranges::none_of(toposort(u), is_infinite);
-  return known_numbers_[u.id()] = out;
+  return known_finiteness_[u.id()] = out;
 }
 
 std::string_view name_of(FloatSense sense) {

@@ -44,21 +44,21 @@ std::optional<Sha256> verdict_cache_key() {
 }
 
 // Values of RewriteProof::proof_method. An entry of the cache has the index of its method here; 0 for other methods.
-constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
-                                         "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
+constexpr std::string_view kProofMethods[] = {"",          "same",        "values", "lanes",  "memory",
+                                              "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 
-constexpr size_t kForm = sizeof(Sha256);
+constexpr size_t kHashBytes = sizeof(Sha256);
 
 std::string serialize_proof(const RewriteProof& p) {
-  auto proof_method = std::ranges::find(kMethods, p.proof_method);
-  const auto number = proof_method == std::end(kMethods) ? 0 : proof_method - std::begin(kMethods);
+  auto proof_method = std::ranges::find(kProofMethods, p.proof_method);
+  const auto number = proof_method == std::end(kProofMethods) ? 0 : proof_method - std::begin(kProofMethods);
   return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.rewrite_hash + p.reason;
 }
 
 RewriteProof parse_proof(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
-  out.proof_method = kMethods[size_t(text[3]) % std::size(kMethods)];
-  out.rewrite_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
+  out.proof_method = kProofMethods[size_t(text[3]) % std::size(kProofMethods)];
+  out.rewrite_hash = text.substr(4, kHashBytes), out.reason = text.substr(4 + kHashBytes);
   return out;
 }
 
@@ -97,7 +97,7 @@ void KnownVerdicts::read_verdicts() {
   constexpr size_t kKey = 32, kHead = kKey + 2;
   for (size_t at = 0; at + kHead <= bytes->size();) {
     const size_t size = read_size(*bytes, at + kKey);
-    if (size < 4 + kForm || at + kHead + size > bytes->size()) break;
+    if (size < 4 + kHashBytes || at + kHead + size > bytes->size()) break;
     verdict_texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
   }

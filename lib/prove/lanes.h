@@ -61,27 +61,27 @@ class LaneValues {
   // make(u, lane) reads. These values are computed first, without recursion on the C++ stack.
   template <class ForSources, class Make>
   const Value& lane_value(UOp root, int root_lane, const ForSources& for_sources, const Make& make) {
-    if (auto it = known_forms_.find(lane_key(root, root_lane)); it != known_forms_.end()) return it->second;
+    if (auto it = known_values_.find(lane_key(root, root_lane)); it != known_values_.end()) return it->second;
     std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
     while (!stack.empty()) {
       const auto [u, lane] = stack.back();
       const size_t before = stack.size();
-      if (!known_forms_.contains(lane_key(u, lane))) {
+      if (!known_values_.contains(lane_key(u, lane))) {
         for_sources(u, lane, [&](UOp s, int l) {
-          if (!known_forms_.contains(lane_key(s, l))) stack.emplace_back(s, l);
+          if (!known_values_.contains(lane_key(s, l))) stack.emplace_back(s, l);
         });
         if (stack.size() > before) continue;
         Value made = make(u, lane);
-        known_forms_.try_emplace(lane_key(u, lane), std::move(made));
+        known_values_.try_emplace(lane_key(u, lane), std::move(made));
       }
       stack.pop_back();
     }
-    return known_forms_.at(lane_key(root, root_lane));
+    return known_values_.at(lane_key(root, root_lane));
   }
 
  private:
   static uint64_t lane_key(UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); }
-  std::unordered_map<uint64_t, Value> known_forms_;
+  std::unordered_map<uint64_t, Value> known_values_;
 };
 
 // Calls need(source, lane of the source) for each source of an elementwise op, the last source first. A scalar source

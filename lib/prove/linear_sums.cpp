@@ -26,7 +26,7 @@ std::string LinearSumMath::text_of(const LinearSum& s) {
   return out;
 }
 
-LinearSum LinearSumMath::atom(const std::string& text, const Interval& interval) {
+LinearSum LinearSumMath::make_atom(const std::string& text, const Interval& interval) {
   const uint32_t number = atom_number(text);
   intervals_.try_emplace(number, interval);
   return {.factors = {{number, 1}}};
@@ -49,7 +49,7 @@ LinearSum LinearSumMath::multiply_sums(const LinearSum& a, const LinearSum& b) {
   if (a.is_constant()) return scale_sum(b, a.constant);
   if (b.is_constant()) return scale_sum(a, b.constant);
   const auto [x, y] = std::minmax(atom_number(a), atom_number(b));
-  return atom("product " + std::to_string(x) + " " + std::to_string(y), {});
+  return make_atom("product " + std::to_string(x) + " " + std::to_string(y), {});
 }
 
 Interval LinearSumMath::interval(const LinearSum& s) const {
@@ -105,7 +105,7 @@ LinearSum LinearSumMath::divide_sum(const LinearSum& a, const Int& by) {
   Interval of;
   if (i.lower_bound) of.lower_bound = floor_quotient(*i.lower_bound, divisor);
   if (i.upper_bound) of.upper_bound = floor_quotient(*i.upper_bound, divisor);
-  const LinearSum out = atom("quotient " + std::to_string(atom_number(rest)) + " " + divisor.str(), of);
+  const LinearSum out = make_atom("quotient " + std::to_string(atom_number(rest)) + " " + divisor.str(), of);
   quotients_.try_emplace(out.factors.begin()->first, Quotient{rest, divisor});
   return add_scaled(whole, out);
 }

@@ -27,7 +27,7 @@ class LinearSumMath {
   uint32_t atom_number(const std::string& text);
   uint32_t atom_number(const LinearSum& s) { return atom_number(text_of(s)); }
   // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
-  LinearSum atom(const std::string& text, const Interval& interval);
+  LinearSum make_atom(const std::string& text, const Interval& interval);
 
   LinearSum add_scaled(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
   LinearSum scale_sum(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }

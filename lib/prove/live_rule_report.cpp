@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostListed = 12;
+constexpr size_t kMaxListedInstances = 12;
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
@@ -40,12 +40,12 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (!r.missing_cases.empty())
     out += "  right in all instances, but not proven for all operands: " + r.missing_cases + "\n";
   if (!r.unreached_lines.empty()) out += "  not tested, since no instance runs them: lines " + r.unreached_lines + "\n";
-  for (size_t i = 0; i < std::min(r.all_instances.size(), kMostListed); i++) {
+  for (size_t i = 0; i < std::min(r.all_instances.size(), kMaxListedInstances); i++) {
     const LiveInstance& one = r.all_instances[i];
     out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
     out += (one.leaf_facts.empty() ? "" : "  with " + one.leaf_facts) + "\n";
   }
-  if (r.all_instances.size() > kMostListed)
+  if (r.all_instances.size() > kMaxListedInstances)
     out += "  ... " + std::to_string(r.all_instances.size()) + " in all; --json has each\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";

@@ -21,11 +21,11 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string shortened_first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
-constexpr std::string_view kUnreached = "unreached:";
-constexpr std::string_view kBecause = "because:";
+constexpr std::string_view kFunctionMark = "function:";  // in a recording, precedes the name of a rule's function
+constexpr std::string_view kUnreachedMark = "unreached:";
+constexpr std::string_view kReasonMark = "because:";
 
 std::string word_after(const std::string& words, std::string_view key) {
   const size_t at = words.find(key);
@@ -33,15 +33,16 @@ std::string word_after(const std::string& words, std::string_view key) {
 }
 
 // in a recording, marks a rule with LiveRuleProof::has_double_rounding
-constexpr std::string_view kRoundsTwice = "rounds-twice";
+constexpr std::string_view kDoubleRoundingMark = "rounds-twice";
 
 constexpr double kRuleSeconds = 30;
-constexpr size_t kLongSides = 160;
-constexpr size_t kMostCases = 3;     // most bools whose two values are decided separately (decide_cases)
+constexpr size_t kMaxShownSidesLength = 160;
+constexpr size_t kMaxSplitBools = 3;     // most bools whose two values are decided separately (decide_cases)
 // a high ProofLimits::max_expanded_nodes, because both sides contain the guards of the rule
-constexpr size_t kMostExpanded = 250;
-constexpr size_t kFewest = 4;        // number of instances to evaluate at NaN and infinities even if the time is over
-constexpr size_t kMostSpecial = 24;  // number of proven instances up to which find_special_values() is called
+constexpr size_t kMaxExpandedNodes = 250;
+constexpr size_t kMinSpecialTrials =
+    4;        // number of instances to evaluate at NaN and infinities even if the time is over
+constexpr size_t kMaxSpecialSearches = 24;  // number of proven instances up to which find_special_values() is called
 
 class LiveRulesProver {
  public:
@@ -50,10 +51,10 @@ class LiveRulesProver {
         max_refuted_(options.max_refuted),
         lists_instances_(options.lists_instances),
         importer_(settings),
-        prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
+        prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMaxExpandedNodes}) {}
 
   // `general` has the sides of the rule with unknown values in place of all operands.
-  void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
+  void decide_rule(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     move_refuted_first(instances);
     rule.verdict = "structural";
@@ -63,7 +64,7 @@ class LiveRulesProver {
       if (rule.num_instances && is_time_over()) break;
       number++;
       SidePairs pairs;
-      auto proof = catch_failures([&] { return decide(*m, pairs, general); });
+      auto proof = catch_failures([&] { return decide_instance(*m, pairs, general); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.num_instances && !is_decided) {
         number--;
@@ -80,7 +81,7 @@ class LiveRulesProver {
         continue;
       }
       rule.num_instances++;
-      if (!proof) proof = RewriteProof{.reason = first_line(proof.diag().message)};
+      if (!proof) proof = RewriteProof{.reason = shortened_first_line(proof.diag().message)};
       if (proof->kind == Kind::Unknown && is_time_over()) proof->reason = "there was no time to decide it";
       if (proof->kind == Kind::Refuted) {
         const auto point = proof->counterexample;
@@ -89,16 +90,16 @@ class LiveRulesProver {
         if (is_conditional && rule.conditional_instances.size() < max_refuted_)
           rule.conditional_instances.emplace_back(graph_json_of(*m), point);
       }
-      list_instance(rule, *m, pairs, verdict_of(*proof));
+      list_instance(rule, *m, pairs, verdict_text(*proof));
       const Kind kind = proof->kind;
       if (kind == Kind::Proven) {
         rule.num_proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak) weak.push_back(m);
-        if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
+        if (is_weak && weak.size() <= kMinSpecialTrials && is_refuted_by_specials(rule, {&m, 1})) return;
         const bool is_exact = !proof->has_floats || proof->sense < FloatSense::ButNan;
-        if (!is_exact && rule.num_proven <= kMostSpecial) find_special_values(rule, pairs);
+        if (!is_exact && rule.num_proven <= kMaxSpecialSearches) find_special_values(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -125,7 +126,7 @@ class LiveRulesProver {
   }
 
   // If all instances of the rule are proven, tries to prove its sides with unknown values in place of operands.
-  void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
+  void prove_general_sides(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
       if (is_time_over()) {
@@ -133,7 +134,7 @@ class LiveRulesProver {
         return (void)(rule.num_general_proofs = 0);
       }
       SidePairs pairs;
-      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      auto proof = catch_failures([&] { return decide_instance(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open && has_node_where(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.has_ignored_fp8 = true;
@@ -141,14 +142,14 @@ class LiveRulesProver {
       }
       if (!proof || proof->kind != Kind::Proven) {
         rule.missing_cases = "with unknown values in place of operands and constants, " +
-                     (!proof                         ? first_line(proof.diag().message)
+                     (!proof                         ? shortened_first_line(proof.diag().message)
                       : pairs.empty()                ? "the sides have no values to compare"
                       : proof->kind == Kind::Sampled ? "the sides are equal at sample points only"
                       : proof->kind == Kind::Refuted ? "the sides differ, perhaps where the rule does not apply"
                                                      : proof->reason);
         if (!pairs.empty()) {
           std::string sides = text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
-          if (sides.size() <= kLongSides) rule.missing_cases += ": " + sides;
+          if (sides.size() <= kMaxShownSidesLength) rule.missing_cases += ": " + sides;
         }
         return (void)(rule.num_general_proofs = 0);
       }
@@ -189,7 +190,7 @@ class LiveRulesProver {
 
   Graph& graph() { return importer_.graph(); }
 
-  static std::string verdict_of(const RewriteProof& proof) {
+  static std::string verdict_text(const RewriteProof& proof) {
     switch (proof.kind) {
       case Kind::Proven: return proof.has_floats ? "proven, " + std::string(name_of(proof.sense)) : "proven";
       case Kind::Sampled: return "sampled";
@@ -233,7 +234,8 @@ class LiveRulesProver {
 
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
     for (size_t tried = 0; const Rewrite* m : undecided) {
-      if (rule.has_context || rule.refuted_instances.size() >= max_refuted_ || (tried++ >= kFewest && is_time_over()))
+      if (rule.has_context || rule.refuted_instances.size() >= max_refuted_ ||
+          (tried++ >= kMinSpecialTrials && is_time_over()))
         break;
       const SidePairs pairs = sides_of(*m);
       RewriteProof proof;
@@ -267,7 +269,7 @@ class LiveRulesProver {
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
         LiveRuleProof copy;  // classify_refutation() writes to this copy, not to `rule`
-        RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
+        RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate_with_definedness(pairs);
         if (proof.kind == Kind::Refuted) classify_refutation(copy, pairs, proof);
         if (proof.kind == Kind::Refuted) rule.refuted_instances.emplace_back(graph_json_of(*m), proof.counterexample);
         return Unit{};
@@ -296,11 +298,13 @@ class LiveRulesProver {
     if (proof.counterexample["before"] == "Invalid") {
       const bool are_indices = pairs[0].before.dtype().scalar().is(Scalar::Index);
       if (!are_indices)
-        return add_condition(rule, pairs, proof, decide(pairs), "nothing is stored where the value is Invalid");
+        return add_condition(rule, pairs, proof, decide_valid_sides(pairs),
+                             "nothing is stored where the value is Invalid");
       SidePairs numbers;  // casts of the indices: where the left one is Invalid, the right one may have any value
       for (const RewriteSides& s : pairs)
         numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
-      return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
+      return add_condition(rule, pairs, proof, decide_valid_sides(numbers),
+                           "nothing is read or stored at an Invalid index");
     }
     if (has_node_where(pairs, is_float_of_bits))
       return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
@@ -315,7 +319,7 @@ class LiveRulesProver {
     }
     // the condition is only for overflows, and not for a NaN or an infinity
     if (std::ranges::any_of(proof.counterexample, is_nan_or_infinity)) return;
-    add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
+    add_condition(rule, pairs, proof, decide_valid_sides(restricted), "no integer overflows");
   }
 
   // `under` is the proof under `condition` of an instance that `proof` refutes. If it is proven or sampled, adds the
@@ -334,20 +338,20 @@ class LiveRulesProver {
 
   // Decides the sides, and whether the right one is Invalid where the left one is: a store of Invalid does nothing.
   RewriteProof decide_with_invalid(const SidePairs& pairs) {
-    RewriteProof proof = decide(pairs);
+    RewriteProof proof = decide_valid_sides(pairs);
     const SidePairs sides = invalid_sides(pairs);
     if (sides.empty() || proof.kind == Kind::Refuted || proof.kind == Kind::Unknown) return proof;
-    RewriteProof invalid = decide(sides);
+    RewriteProof invalid = decide_valid_sides(sides);
     if (invalid.kind == Kind::Refuted) invalid.counterexample["after"] = "a value";
     return invalid.kind == Kind::Proven ? proof : invalid;
   }
 
   // Decides the sides where the left one is not an Invalid value.
-  RewriteProof decide(const SidePairs& pairs) {
+  RewriteProof decide_valid_sides(const SidePairs& pairs) {
     RewriteProof proof = prover_.decide_sides(pairs);
-    if (proof.kind == Kind::Unknown) proof = evaluate(pairs, std::move(proof));
+    if (proof.kind == Kind::Unknown) proof = evaluate_with_definedness(pairs, std::move(proof));
     if (proof.kind == Kind::Proven || proof.kind == Kind::Refuted || !loaded_condition_in(pairs)) return proof;
-    RewriteProof by_cases = decide_cases(pairs, kMostCases);
+    RewriteProof by_cases = decide_cases(pairs, kMaxSplitBools);
     return by_cases.kind == Kind::Proven ? by_cases : proof;
   }
 
@@ -374,7 +378,7 @@ class LiveRulesProver {
   }
 
   // Evaluates the sides in REF. Also refutes sides of which only `after` is undefined at some point.
-  RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
+  RewriteProof evaluate_with_definedness(const SidePairs& pairs, RewriteProof proof = {}) {
     proof = evaluate_sides(pairs, std::move(proof));
     if (proof.kind == Kind::Sampled) refute_where_undefined(pairs, proof);
     return proof;
@@ -411,7 +415,7 @@ class LiveRulesProver {
 
   static bool is_proven(const RewriteProof& proof) { return proof.kind == Kind::Proven; }
 
-  RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
+  RewriteProof decide_instance(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
     pairs = sides_of(m);
     if (pairs.empty()) return {};
     if (const auto known = general_proofs_.find(&m); known != general_proofs_.end() && is_proven(known->second))
@@ -422,7 +426,7 @@ class LiveRulesProver {
     const auto [known, is_new] = general_proofs_.try_emplace(*of);
     if (is_new) {
       SidePairs sides;
-      if (auto proof = catch_failures([&] { return decide(**of, sides); })) known->second = *proof;
+      if (auto proof = catch_failures([&] { return decide_instance(**of, sides); })) known->second = *proof;
     }
     return is_proven(known->second) ? known->second : decide_with_invalid(pairs);
   }
@@ -442,7 +446,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   // at a rule's location, its instances; at "LOCATION*", its sides with unknown values in place of all operands
   std::map<std::string, std::vector<const Rewrite*>> instances;
   const auto rows = pipeline->rows().value_or_throw();
-  for (const Pipeline::Row& row : rows)
+  for (const Pipeline::StageData& row : rows)
     for (const Rewrite& m : row.rewrites) instances[std::string(m.source_location)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
@@ -452,25 +456,25 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     if (m.name.empty()) continue;
     if (options.on_begin) options.on_begin(m.name, out.size() + 1, size_t(num_rules));
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
-    rule.function_name = word_after(m.call_place, kFunction),
-    rule.unreached_lines = word_after(m.call_place, kUnreached);
+    rule.function_name = word_after(m.call_place, kFunctionMark),
+    rule.unreached_lines = word_after(m.call_place, kUnreachedMark);
     rule.has_value_root = m.call_place.find("values") != m.call_place.npos;
     rule.has_context = m.call_place.find("context") != m.call_place.npos;
-    rule.has_double_rounding = m.call_place.find(kRoundsTwice) != m.call_place.npos;
-    const size_t because = m.call_place.find(kBecause);
-    if (because != m.call_place.npos) rule.missing_cases = m.call_place.substr(because + kBecause.size());
+    rule.has_double_rounding = m.call_place.find(kDoubleRoundingMark) != m.call_place.npos;
+    const size_t because = m.call_place.find(kReasonMark);
+    if (because != m.call_place.npos) rule.missing_cases = m.call_place.substr(because + kReasonMark.size());
     const DeadlineScope limit(options.limit_seconds.value_or(0));
     const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds;
     const ProcessorTimeLimit of_rule(work);
     {
       const ProcessorTimeLimit of_instances(work / 2);
       auto done = catch_failures([&] {
-        prover.decide(rule, instances[m.name], instances[m.name + "*"]);
+        prover.decide_rule(rule, instances[m.name], instances[m.name + "*"]);
         return Unit{};
       });
-      if (!done) rule.verdict = "unknown", rule.reason = first_line(done.diag().message);
+      if (!done) rule.verdict = "unknown", rule.reason = shortened_first_line(done.diag().message);
     }
-    prover.generalize(rule, instances[m.name + "*"]);
+    prover.prove_general_sides(rule, instances[m.name + "*"]);
     if (rule.verdict != "instances") rule.missing_cases.clear();
     if (rule.verdict == "proven" || rule.verdict == "refuted") rule.unreached_lines.clear();
     if (StopScope::is_stopped()) throw Failure("cancelled");

@@ -15,8 +15,8 @@ constexpr int64_t kMostIterations = 1 << 20;
 
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
-// Evaluates integer expressions for combinations of the loops' values. run() returns false for an op that is not
-// supported, an overflow, or a division by zero.
+// Evaluates integer expressions for combinations of the loops' values. run_iteration() returns false for an op that is
+// not supported, an overflow, or a division by zero.
 class LoopEvaluator {
  public:
   explicit LoopEvaluator(std::span<const UOp> roots) {
@@ -26,7 +26,7 @@ class LoopEvaluator {
         if (!places.try_emplace(u, steps_.size()).second) continue;
         Step step{u, {}};
         for (size_t i = 0; i < std::min<size_t>(3, u.num_src()); i++) step.src[i] = places.at(u.src(i));
-        if (is_loop(u)) loops_.push_back(steps_.size()), sizes_.push_back(constant_size(u));
+        if (is_loop(u)) loops_.push_back(steps_.size()), loop_sizes_.push_back(constant_size(u));
         steps_.push_back(step);
       }
     values_.resize(steps_.size());
@@ -35,12 +35,12 @@ class LoopEvaluator {
   // Returns the number of combinations of the loops' values; nullopt if it is 0, unknown or more than kMostIterations.
   std::optional<int64_t> num_iterations() const {
     int64_t all = 1;
-    for (int64_t size : sizes_)
+    for (int64_t size : loop_sizes_)
       if (size <= 0 || __builtin_mul_overflow(all, size, &all) || all > kMostIterations) return {};
     return all;
   }
-  bool run(int64_t number) {
-    for (size_t i = 0; i < loops_.size(); i++) values_[loops_[i]] = number % sizes_[i], number /= sizes_[i];
+  bool run_iteration(int64_t number) {
+    for (size_t i = 0; i < loops_.size(); i++) values_[loops_[i]] = number % loop_sizes_[i], number /= loop_sizes_[i];
     for (size_t i = 0; i < steps_.size(); i++)
       if (!is_loop(steps_[i].node) && !evaluate(steps_[i], values_[i])) return false;
     return true;
@@ -74,7 +74,7 @@ class LoopEvaluator {
   std::vector<Step> steps_;
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
-  std::vector<int64_t> sizes_;
+  std::vector<int64_t> loop_sizes_;
 };
 
 }  // namespace
@@ -117,9 +117,9 @@ int64_t mixed_radix_size(UOp u) {
   return next;
 }
 
-// A digit of a number: (of / divisor) % size.
+// A digit of a number: (number / divisor) % size.
 struct Digit {
-  UOp of;             // a loop, or a number whose digits are loops
+  UOp number;             // a loop, or a number whose digits are loops
   int64_t num_values = 0;
   int64_t divisor = 1, size = 0;
 };
@@ -148,7 +148,8 @@ bool are_digits_of_number(const RangeMap& map) {
   std::ranges::sort(digits, {}, [](const Digit& d) { return std::pair(d.divisor, d.size); });
   int64_t next = 1;
   for (const Digit& d : digits)
-    if (!(d.of == digits[0].of) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next)) return false;
+    if (!(d.number == digits[0].number) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next))
+      return false;
   return next == digits[0].num_values;
 }
 
@@ -225,7 +226,7 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
   };
   bool is_good = before == *after;
   for (int64_t n = 0; n < *after; n++) {
-    if (!evaluator.run(n)) return false;
+    if (!evaluator.run_iteration(n)) return false;
     int64_t index = 0;
     bool is_inside = true;
     for (size_t i = 0; i < map.size(); i++) {
@@ -253,7 +254,7 @@ bool is_injective_index(UOp index, int64_t size) {
   if (!all) return false;
   std::vector<bool> hit(size_t(size), false);
   for (int64_t n = 0; n < *all; n++) {
-    if (!evaluator.run(n)) return false;
+    if (!evaluator.run_iteration(n)) return false;
     const int64_t v = evaluator.root_value(0);
     if (v < 0 || v >= size || hit[size_t(v)]) return false;
     hit[size_t(v)] = true;

@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 using pat::PatNode;
-using Guard = MutantRightSide::Guard;
+using GuardChange = MutantRightSide::GuardChange;
 
 constexpr size_t kMostInstances = 600;
 
@@ -33,7 +33,7 @@ std::vector<Op> related_ops(Op op) {
     default: return {};
   }
 }
-constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
+constexpr OpSet kNoncommutativeOps{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
 
 uint64_t captures_in(const PatNode* n) {
   uint64_t out = n->has_alternatives ? ~uint64_t(0) : 0;
@@ -44,7 +44,7 @@ uint64_t captures_in(const PatNode* n) {
 // Returns, as a bit set, the names whose nodes are parts of a right side, and not only their numbers, as in the folded
 // constant c1 + c2.
 uint64_t captured_nodes_in(const PatNode* right) {
-  if (!right || right->form_name == "fold") return 0;
+  if (!right || right->listing_name == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
   for (const PatNode* c : right->children) out |= captured_nodes_in(c);
   return out;
@@ -135,7 +135,7 @@ void collect_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_
     for (Op op : related_ops(u.op()))
       if (!(is_bool && op == Op::SUB) && !(is_float && op == Op::MOD)) add({.kind = Kind::Op, .new_op = op});
     for (size_t i = u.is(Op::WHERE) ? 1 : 0; i < u.num_src(); i++) add({.kind = Kind::Dropped, .value = int(i)});
-    if (u.in(kOrdered)) add({.kind = Kind::Exchanged});
+    if (u.in(kNoncommutativeOps)) add({.kind = Kind::Exchanged});
   }
   for (size_t i = 0; i < u.num_src() && path.size() < 6; i++) {
     std::vector<uint8_t> below = path;
@@ -169,13 +169,13 @@ UOp call_mutant(const Rule& rule, const PatternMatch& match) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   const Rule& original = *right.original;
   UOp out;
-  if (right.guard_change == Guard::Kept) out = original.call(original, match);
-  for (size_t i = 0; right.guard_change != Guard::Kept && i < right.foldings.size() && !out; i++) {
+  if (right.guard_change == GuardChange::Kept) out = original.call(original, match);
+  for (size_t i = 0; right.guard_change != GuardChange::Kept && i < right.foldings.size() && !out; i++) {
     const RuleFolding& f = right.foldings[i];
     bool holds = true;
     for (size_t g = 0; holds && g < f.guard_tests.size(); g++) {
       const bool is_mutated = i == right.folding_index && g == right.guard_index;
-      if (is_mutated && right.guard_change == Guard::Dropped) continue;
+      if (is_mutated && right.guard_change == GuardChange::Dropped) continue;
       holds = f.guard_tests[g](match) != is_mutated;
     }
     if (holds) out = f.build_result(original, match);
@@ -192,11 +192,12 @@ std::vector<RuleFolding> list_mutant_foldings(const Rule& rule) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   std::vector<RuleFolding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
-    const bool is_mutated = right.guard_change != Guard::Kept && i == right.folding_index;
-    if (right.has_change) out[i].right = pat::make_function("mutant", {});
+    const bool is_mutated = right.guard_change != GuardChange::Kept && i == right.folding_index;
+    if (right.has_change) out[i].right = pat::make_listing_function("mutant", {});
     else if (!is_mutated) continue;
-    else if (right.guard_change == Guard::Dropped) out[i].guards.erase(out[i].guards.begin() + long(right.guard_index));
-    else out[i].guards[right.guard_index] = pat::make_form("not", {out[i].guards[right.guard_index]});
+    else if (right.guard_change == GuardChange::Dropped)
+      out[i].guards.erase(out[i].guards.begin() + long(right.guard_index));
+    else out[i].guards[right.guard_index] = pat::make_listing_call("not", {out[i].guards[right.guard_index]});
   }
   return out;
 }
@@ -307,9 +308,10 @@ std::vector<RuleMutant> mutants_of_rule(const Rule& rule) {
   const std::vector<RuleFolding> foldings = foldings_of(rule);
   for (size_t f = 0; f < foldings.size(); f++)
     for (size_t g = 0; g < foldings[f].guards.size(); g++)
-      for (Guard guard : {Guard::Dropped, Guard::Negated})
+      for (GuardChange guard : {GuardChange::Dropped, GuardChange::Negated})
         add({.guard_change = guard, .folding_index = f, .guard_index = g}, rule.left,
-            "guard " + pat::pattern_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
+            "guard " + pat::pattern_text(*foldings[f].guards[g]) +
+                (guard == GuardChange::Dropped ? " dropped" : " negated"));
   uint64_t seen = 0;
   add_pattern_changes(rule.left, seen,
                       [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });

@@ -28,11 +28,11 @@ struct ResultChange {
 };
 
 struct MutantRightSide {
-  enum class Guard : uint8_t { Kept, Dropped, Negated };
+  enum class GuardChange : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
   std::vector<RuleFolding> foldings = {};
   uint64_t bound_names = 0;            // the names that the pattern binds, as a bit set
-  Guard guard_change = Guard::Kept;
+  GuardChange guard_change = GuardChange::Kept;
   // the guard that is dropped or negated: its folding, and its index there, from 0
   size_t folding_index = 0, guard_index = 0;
   bool has_change = false;

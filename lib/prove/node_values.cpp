@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostNodes = 60;
 
-std::optional<Const> number_of(const std::string& text, DType d) {
+std::optional<Const> parse_point_value(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   if (dtypes::is_float(d)) {
     char* end = nullptr;
@@ -30,7 +30,7 @@ std::optional<Const> number_of(const std::string& text, DType d) {
   return dtypes::is_bool(d) ? Const(*v != 0) : truncate(Const(*v), d);
 }
 
-UOp memory_of(UOp u) {
+UOp loaded_buffer_of(UOp u) {
   const UOp index = u.is(Op::LOAD) && u.num_src() == 1 ? u.src(0) : u;
   const bool is_element = index.is(Op::INDEX) && index.src(0).is(Op::DEFINE_GLOBAL) && index.src(0).arg().is_int();
   return is_element ? index.src(0) : UOp();
@@ -48,7 +48,7 @@ class NodeEvaluator {
   }
   bool is_in_point(UOp u) const { return point_.contains(name_of(u)); }
   static std::string name_of(UOp u) {
-    if (const UOp memory = memory_of(u)) return "data" + std::to_string(memory.arg().small_int());
+    if (const UOp memory = loaded_buffer_of(u)) return "data" + std::to_string(memory.arg().small_int());
     return name_of_leaf(u);
   }
 
@@ -56,7 +56,7 @@ class NodeEvaluator {
   std::optional<Const> compute_value(UOp u) {
     const DType d = u.dtype();
     if (d.count() != 1 || d == dtypes::void_) return std::nullopt;
-    if (auto it = point_.find(name_of(u)); it != point_.end()) return number_of(it->second, d.base());
+    if (auto it = point_.find(name_of(u)); it != point_.end()) return parse_point_value(it->second, d.base());
     if (u.is_const()) return u.is_invalid() ? std::nullopt : std::optional(truncate(u.arg().to_const(), d));
     if (u.is(Op::WHERE)) {
       const auto c = value_of(u.src(0));
@@ -115,7 +115,7 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
                                      const std::string& result) {
   NodeEvaluator values(point);
   const auto whole = values.value_of(side);
-  const auto expected = whole ? number_of(result, side.dtype().base()) : std::nullopt;
+  const auto expected = whole ? parse_point_value(result, side.dtype().base()) : std::nullopt;
   if (!expected || const_text(*whole) != const_text(*expected)) return {};
   std::vector<std::string> out;
   std::unordered_map<UOp, std::string> names;
@@ -159,15 +159,15 @@ bool is_quotient_op(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) &&
 
 using NodeUsers = std::unordered_map<UOp, std::vector<UOp>>;
 
-bool is_number(UOp u, double number) {
+bool equals_number(UOp u, double number) {
   while (u.is(Op::CAST) && u.num_src()) u = u.src(0);
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && u.arg().to_const().to_double() == number;
 }
 
-bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
+bool are_equal_if_sides_equal(UOp u, UOp v, UOp a, UOp b) {
   auto is_zero = [&](UOp x) {
-    if (is_number(x, 0)) return true;
-    const bool zero = is_number(a, 0) || is_number(b, 0);
+    if (equals_number(x, 0)) return true;
+    const bool zero = equals_number(a, 0) || equals_number(b, 0);
     if (!zero) return false;
     auto is_side = [&](UOp y) { return y == a || y == b; };
     return is_side(x) || (x.is(Op::MUL) && (is_side(x.src(0)) || is_side(x.src(1))));
@@ -193,7 +193,8 @@ bool is_factor_of(UOp where, UOp x, const NodeUsers& users) {
 }
 bool is_factor_of_compared(UOp where, UOp comparison, const NodeUsers& users) {
   const UOp a = comparison.src(0), b = comparison.src(1);
-  return (is_number(b, 0) && is_factor_of(where, a, users)) || (is_number(a, 0) && is_factor_of(where, b, users));
+  return (equals_number(b, 0) && is_factor_of(where, a, users)) ||
+         (equals_number(a, 0) && is_factor_of(where, b, users));
 }
 
 // Returns true if `choice`, which is `comparison` or depends on it, is only used to choose between values that are
@@ -205,7 +206,7 @@ bool is_continuous(UOp choice, UOp comparison, const NodeUsers& users) {
     const bool is_condition = user.in({Op::CMPNE, Op::AND, Op::OR}) && dtypes::is_bool(choice.dtype());
     if (is_condition) return is_continuous(user, comparison, users);
     return user.is(Op::WHERE) && user.src(0) == choice && user.src(1) != choice && user.src(2) != choice &&
-           (are_equal_at(user.src(1), user.src(2), comparison.src(0), comparison.src(1)) ||
+           (are_equal_if_sides_equal(user.src(1), user.src(2), comparison.src(0), comparison.src(1)) ||
             is_factor_of_compared(user, comparison, users));
   });
 }
@@ -218,7 +219,7 @@ bool has_discontinuous_op(UOp root) {
 
 bool has_quotient(UOp root) { return std::ranges::any_of(toposort(root), is_quotient_op); }
 
-std::optional<std::string> find_deciding_op(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
+std::optional<std::string> find_amplifying_op(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
   const bool may_divide = has_quotients && sense == FloatSense::Finite;
   std::unordered_set<UOp> depends{weak};
   NodeUsers users;

@@ -29,7 +29,7 @@ bool has_discontinuous_op(UOp root);
 // and may turn a tiny difference into a large one; nullopt if there is none. Ignores comparisons that only choose
 // between values which are equal where the comparison changes, as in max(x, 0). With `has_quotients` and
 // FloatSense::Finite, also ignores divisions by the value. Returns a text if `weak` is not in the graph.
-std::optional<std::string> find_deciding_op(UOp root, UOp weak, FloatSense sense, bool has_quotients = false);
+std::optional<std::string> find_amplifying_op(UOp root, UOp weak, FloatSense sense, bool has_quotients = false);
 // Returns true if the graph has an op that may make an infinity of a zero, such as a reciprocal.
 bool has_quotient(UOp root);
 

@@ -40,16 +40,16 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   const UOp memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0);
   const UOp weak = memory.index(g.range(Const(8), 0, AxisType::LOOP)), one = g.constant(dtypes::float32, Const(1.0));
   const UOp inverse = weak.alu(Op::RECIPROCAL), divided = weak.alu(Op::FDIV, one), divides = one.alu(Op::FDIV, weak);
-  CHECK(find_deciding_op(inverse, weak, FloatSense::ButNan) == "RECIPROCAL");
-  CHECK(find_deciding_op((weak + one).alu(Op::RECIPROCAL), weak, FloatSense::ButNan) == "RECIPROCAL");
-  CHECK(find_deciding_op(divides, weak, FloatSense::Finite) == "FDIV");
-  CHECK(find_deciding_op(divided, weak, FloatSense::ButNan) == std::nullopt);
-  CHECK(find_deciding_op(inverse, weak, FloatSense::Real) == std::nullopt);
+  CHECK(find_amplifying_op(inverse, weak, FloatSense::ButNan) == "RECIPROCAL");
+  CHECK(find_amplifying_op((weak + one).alu(Op::RECIPROCAL), weak, FloatSense::ButNan) == "RECIPROCAL");
+  CHECK(find_amplifying_op(divides, weak, FloatSense::Finite) == "FDIV");
+  CHECK(find_amplifying_op(divided, weak, FloatSense::ButNan) == std::nullopt);
+  CHECK(find_amplifying_op(inverse, weak, FloatSense::Real) == std::nullopt);
   CHECK(has_discontinuous_op(inverse));
   // with has_quotients, FloatSense::Finite ignores a RECIPROCAL, because the kernel's own quotients may be infinite
-  CHECK(find_deciding_op(inverse, weak, FloatSense::Finite, true) == std::nullopt);
-  CHECK(find_deciding_op(inverse, weak, FloatSense::ButNan, true) == "RECIPROCAL");
-  CHECK(find_deciding_op(inverse.bitcast(dtypes::int32), weak, FloatSense::Finite, true) == "BITCAST");
+  CHECK(find_amplifying_op(inverse, weak, FloatSense::Finite, true) == std::nullopt);
+  CHECK(find_amplifying_op(inverse, weak, FloatSense::ButNan, true) == "RECIPROCAL");
+  CHECK(find_amplifying_op(inverse.bitcast(dtypes::int32), weak, FloatSense::Finite, true) == "BITCAST");
   CHECK(has_quotient(divides));
   CHECK_FALSE(has_quotient(weak * one));
 }
@@ -63,7 +63,7 @@ TEST_CASE("decision_on: the sign of a value decides nothing if it is only a fact
   auto sign = [&](UOp x, double bound, double positive) {
     return x.alu(Op::CMPNE, num(bound)).where(x.lt(num(bound)).where(num(-1), num(positive)), num(0));
   };
-  auto decides = [&](UOp root) { return find_deciding_op(root, weak, FloatSense::Real).has_value(); };
+  auto decides = [&](UOp root) { return find_amplifying_op(root, weak, FloatSense::Real).has_value(); };
   const UOp right = sign(weak, 0, 1);
   CHECK(!decides(weak * right));
   CHECK(!decides(right * weak + num(1)));

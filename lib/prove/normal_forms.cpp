@@ -62,19 +62,20 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
       return make_value(u, lane);
     } catch (const FormTooLarge&) {  // give the node a form of its own, which is equal to no other form
       const std::string node = number_suffix(u.id()) + number_suffix(uint32_t(lane));
-      return value_of("node" + node, u, lane, {form("defined node" + node)});
+      return value_with_conditions("node" + node, u, lane, {form("defined node" + node)});
     }
   });
 }
 
-NormalForms::Value NormalForms::value_of(LinearSum sum, std::set<Form> conditions) const {
+NormalForms::Value NormalForms::value_with_conditions(LinearSum sum, std::set<Form> conditions) const {
   const Form f = linear_sums_.atom_number(sum);
   return {f, std::move(sum), std::move(conditions)};
 }
 
-NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
+NormalForms::Value NormalForms::value_with_conditions(const std::string& text, UOp u, int lane,
+                                                      std::set<Form> conditions) {
   if (dtypes::is_int(u.dtype()))
-    return value_of(linear_sums_.atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
+    return value_with_conditions(linear_sums_.make_atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
   return {form(text), {}, std::move(conditions)};
 }
 
@@ -88,7 +89,7 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
   if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
-    case Op::VCONST: return constant(u, lane);
+    case Op::VCONST: return constant_value(u, lane);
     case Op::LOAD: return load_value(u);
     case Op::WHERE: return where_value(u, lane);
     case Op::CAST: return cast_value(u, lane);
@@ -106,15 +107,15 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
       return wrapped_value(source_value(u, 0, lane).sum, u, lane, source_value(u, 0, lane).conditions);
     return function_value(u, lane);
   }
-  return value_of("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
+  return value_with_conditions("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
 }
 
-NormalForms::Value NormalForms::constant(UOp u, int lane) {
+NormalForms::Value NormalForms::constant_value(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
   if (c.is_invalid()) throw UnencodableExpr{"Invalid as a number"};
   if (dtypes::is_bool(d)) return {c.truthy() ? true_form_ : false_form_};
-  if (dtypes::is_int(d)) return value_of(LinearSum{truncate(c, d).to_int()}, {});
+  if (dtypes::is_int(d)) return value_with_conditions(LinearSum{truncate(c, d).to_int()}, {});
   const auto bits = std::bit_cast<uint64_t>(truncate(c, d).to_double());
   return {form("float " + name_of_scalar(d) + " " + std::to_string(bits))};
 }
@@ -123,10 +124,11 @@ NormalForms::Value NormalForms::load_value(UOp u) {
   int64_t element = 0;
   const std::string dtype = " " + name_of_scalar(u.dtype());
   if (const ExprLeaf* leaf = intervals_.leaf_of_load(u, &element))
-    return value_of("leaf" + number_suffix(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
+    return value_with_conditions("leaf" + number_suffix(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0,
+                                 {});
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
-    return value_of("node" + number_suffix(u.id()), u, 0, {});
+    return value_with_conditions("node" + number_suffix(u.id()), u, 0, {});
   UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
@@ -140,18 +142,18 @@ NormalForms::Value NormalForms::load_value(UOp u) {
     return x.lower_bound && *x.lower_bound >= 0 && x.upper_bound && *x.upper_bound < size;
   };
   if (size >= 0 && !is_inside(i) && !is_inside(exact)) conditions.insert(form("inside" + element_of));
-  return value_of("load" + dtype + element_of, u, 0, std::move(conditions));
+  return value_with_conditions("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
 // REDUCEs with the same op over the same loops have the same form if their terms do.
 NormalForms::Value NormalForms::reduce_value(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
-    return value_of("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
+    return value_with_conditions("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
   const Value& of_term = source_value(u, 0, lane);
   std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + number_suffix(of_term.form);
   for (UOp r : u.src().subspan(1)) text += number_suffix(r.id());
-  return value_of(text, u, lane, of_term.conditions);
+  return value_with_conditions(text, u, lane, of_term.conditions);
 }
 
 // Encodes the op as an unknown function: equal operands give equal results.
@@ -165,15 +167,16 @@ NormalForms::Value NormalForms::function_value(UOp u, int lane) {
   const bool has_floats = dtypes::is_float(u.dtype());
   if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
   for (Form f : operands) text += number_suffix(f);
-  return value_of(text, u, lane, conditions_of_lane(u, lane));
+  return value_with_conditions(text, u, lane, conditions_of_lane(u, lane));
 }
 
 NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
   const DType d = u.dtype().scalar();
-  if (is_index(d)) return value_of(sum, std::move(conditions));
+  if (is_index(d)) return value_with_conditions(sum, std::move(conditions));
   const Interval i = intervals_.interval_of(u, lane);  // this is the dtype's interval if the result may wrap around
   const bool may_wrap = i.lower_bound == dtypes::min(d).to_int() || i.upper_bound == dtypes::max(d).to_int();
-  return value_of(may_wrap ? linear_sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
+  return value_with_conditions(may_wrap ? linear_sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum,
+                               std::move(conditions));
 }
 
 // Returns the result of an AND, OR or XOR as a sum: for an AND with a constant that keeps or clears the low bits, and
@@ -225,8 +228,8 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
       const bool is_natural =
           (exact.lower_bound && *exact.lower_bound >= 0) || (of_a.lower_bound && *of_a.lower_bound >= 0);
       if (by && *by > 0 && is_natural)
-        return value_of(u.is(Op::IDIV) ? linear_sums_.divide_sum(a.sum, *by) : linear_sums_.remainder_by(a.sum, *by),
-                        conditions);
+        return value_with_conditions(
+            u.is(Op::IDIV) ? linear_sums_.divide_sum(a.sum, *by) : linear_sums_.remainder_by(a.sum, *by), conditions);
       const bool may_be_zero =
           !of_b.lower_bound || !of_b.upper_bound || (*of_b.lower_bound <= 0 && *of_b.upper_bound >= 0);
       if (may_be_zero) conditions.insert(negated_form(zero_form(b.sum)));
@@ -237,7 +240,7 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
     case Op::SHR: {
       if (by && *by >= 0 && *by < bit_width_of(d)) {
         const Int power = Int::pow2(uint32_t(by->small_value()));
-        if (u.is(Op::SHR)) return value_of(linear_sums_.divide_sum(a.sum, power), conditions);
+        if (u.is(Op::SHR)) return value_with_conditions(linear_sums_.divide_sum(a.sum, power), conditions);
         return wrapped_value(linear_sums_.scale_sum(a.sum, power), u, lane, conditions);
       }
       Value out = function_value(u, lane);
@@ -247,7 +250,7 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
     case Op::AND:
     case Op::OR:
     case Op::XOR:
-      if (auto sum = bit_op_sum(u, a.sum, b.sum)) return value_of(std::move(*sum), conditions);
+      if (auto sum = bit_op_sum(u, a.sum, b.sum)) return value_with_conditions(std::move(*sum), conditions);
       break;
     default: break;
   }
@@ -262,16 +265,17 @@ NormalForms::Value NormalForms::cast_value(UOp u, int lane) {
   const ExprLeaf* leaf = may_be_leaf ? intervals_.leaf_of_load(s, &element) : nullptr;
   if (leaf) {
     const std::string of_leaf = number_suffix(leaf->node.id()) + " " + std::to_string(element);
-    return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
+    return value_with_conditions("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
   const Value& a = source_value(u, 0, lane);
   if (to == from) return a;
   if (dtypes::is_bool(from) && dtypes::is_int(to)) {
     const Form one = linear_sums_.atom_number(LinearSum{1}), zero = linear_sums_.atom_number(LinearSum{0});
     if (a.form == true_form_ || a.form == false_form_)
-      return value_of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
-    return value_of(
-        linear_sums_.atom("where" + number_suffix(a.form) + number_suffix(one) + number_suffix(zero), {Int(0), Int(1)}),
+      return value_with_conditions(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
+    return value_with_conditions(
+        linear_sums_.make_atom("where" + number_suffix(a.form) + number_suffix(one) + number_suffix(zero),
+                               {Int(0), Int(1)}),
         a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
@@ -293,7 +297,7 @@ NormalForms::Form NormalForms::negated_form(Form f) {
   return out;
 }
 
-NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
+NormalForms::Form NormalForms::nonnegative_form(const LinearSum& s) {
   const Interval i = linear_sums_.interval(s);
   if (i.lower_bound && *i.lower_bound >= 0) return true_form_;
   if (i.upper_bound && *i.upper_bound < 0) return false_form_;
@@ -307,7 +311,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
     if (const LinearSumMath::Quotient* found = linear_sums_.quotient_of_atom(by.factors.begin()->first)) {
       const LinearSumMath::Quotient q = *found;
       const Int constant = by.constant * q.divisor + (factor > 0 ? Int(0) : q.divisor - 1);
-      return is_natural(linear_sums_.add_scaled({.constant = constant}, q.dividend, factor));
+      return nonnegative_form(linear_sums_.add_scaled({.constant = constant}, q.dividend, factor));
     }
   if (by.factors.begin()->second < 0)  // s >= 0 is the negation of -s - 1 >= 0, and gets a form that shows this
     return negated_form(
@@ -374,7 +378,7 @@ NormalForms::Value NormalForms::comparison_value(UOp u, int lane) {
   }
   if (!dtypes::is_int(d)) return function_value(u, lane);
   const LinearSum difference = linear_sums_.add_scaled(b.sum, a.sum, -1);
-  if (u.is(Op::CMPLT)) return {is_natural(linear_sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
+  if (u.is(Op::CMPLT)) return {nonnegative_form(linear_sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
   const Form zero = zero_form(difference);
   return {u.is(Op::CMPEQ) ? zero : negated_form(zero), {}, conditions};
 }
@@ -400,7 +404,7 @@ NormalForms::Value NormalForms::where_value(UOp u, int lane) {
   if (auto it = negated_forms_.find(condition); it != negated_forms_.end() && it->second < condition)
     condition = it->second, std::swap(first, second);
   const std::string text = "where" + number_suffix(condition) + number_suffix(first) + number_suffix(second);
-  Value out = value_of(text, u, lane, conditions);
+  Value out = value_with_conditions(text, u, lane, conditions);
   where_forms_.try_emplace(out.form, WhereForm{condition, first, second});
   return out;
 }

@@ -27,7 +27,7 @@ class NormalForms {
   const Value& value(UOp u, int lane);
   const Value& source_value(UOp u, size_t i, int lane);
   Value make_value(UOp u, int lane);
-  Value constant(UOp u, int lane);
+  Value constant_value(UOp u, int lane);
   Value load_value(UOp u);
   Value reduce_value(UOp u, int lane);
   Value where_value(UOp u, int lane);
@@ -37,13 +37,13 @@ class NormalForms {
   Value bool_op_value(UOp u, int lane);
   Value comparison_value(UOp u, int lane);
   Value function_value(UOp u, int lane);
-  Value value_of(LinearSum sum, std::set<Form> conditions) const;
-  Value value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
+  Value value_with_conditions(LinearSum sum, std::set<Form> conditions) const;
+  Value value_with_conditions(const std::string& text, UOp u, int lane, std::set<Form> conditions);
   Value wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
   std::set<Form> conditions_of_lane(UOp u, int lane);
 
   Form form(const std::string& text) { return linear_sums_.atom_number(text); }
-  Form is_natural(const LinearSum& s);
+  Form nonnegative_form(const LinearSum& s);
   Form zero_form(const LinearSum& s);
   Form negated_form(Form f);
   Form and_or_form(bool is_and, Form a, Form b);

@@ -26,9 +26,9 @@ void ProofCache::add_answer(const std::string& text, SmtAnswer answer) {
 namespace {
 
 // A part of the cache key. Increase it if a text gets another meaning.
-constexpr const char* kEncoding = "4";
+constexpr const char* kEncodingVersion = "4";
 
-Sha256 key_of_answers() { return make_cache_key({"proofs", kEncoding, z3_version()}); }
+Sha256 key_of_answers() { return make_cache_key({"proofs", kEncodingVersion, z3_version()}); }
 
 }  // namespace
 
@@ -59,8 +59,8 @@ struct Prover::NodeFrontier {
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
   std::vector<UOp> before_reductions, after_reductions;
   FloatSense sense = FloatSense::Uninterpreted;  // the weakest sense in which the aliases are equal
-  bool is_whole = true;
-  size_t nodes = 0;
+  bool has_no_cuts = true;
+  size_t num_nodes = 0;
 };
 
 // Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
@@ -94,10 +94,10 @@ Prover::NodeFrontier Prover::make_frontier(const ComparedValues& v, int lane, si
     const bool is_shared = sides == 3;
     depth = own_depth + 1;
     if ((is_shared && expanded >= more) || visited > proof_limits_.max_nodes || own_depth > most_depth) {
-      out.cuts.push_back(u), out.is_whole = false;
+      out.cuts.push_back(u), out.has_no_cuts = false;
       continue;
     }
-    out.nodes = ++visited;
+    out.num_nodes = ++visited;
     if (is_shared) expanded++;
     if (u.is(Op::REDUCE)) {
       if (sides != 2) out.before_reductions.push_back(u);
@@ -155,10 +155,10 @@ SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense int
   proof_counts_.num_questions++;
   struct SharedSession {
     std::unique_ptr<Z3Session> session;
-    size_t questions = 0;
+    size_t num_questions = 0;
   };
   thread_local SharedSession shared;
-  if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
+  if (!shared.session || ++shared.num_questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto ask = [&](Z3Session& session, const std::string& question, double most_seconds) {
     const std::string said = session.ask_z3(question, most_seconds, StopScope::current_check());
     if (session.is_over()) {
@@ -290,7 +290,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const NodeFrontie
     out.kind = Kind::Proven;
     return out;
   }
-  out.form = hash_of_text(obligation.text);
+  out.question_hash = hash_of_text(obligation.text);
   if (is_approximation(v)) {
     out.open_reason = "an approximation of " + std::string(name_of(v.before.op()));
     return out;
@@ -318,7 +318,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const NodeFrontie
     case SmtAnswer::Unknown: out.open_reason = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:
       out.is_settled = !encoder.has_bit_ops();
-      out.open_reason = cuts.is_whole && !encoder.has_unknown()
+      out.open_reason = cuts.has_no_cuts && !encoder.has_unknown()
                     ? "Z3 found values for which the sides differ"
                     : "the solver does not know what some of the parts compute, "
                       "and the rest does not prove the sides equal";
@@ -332,16 +332,16 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const NodeFro
   using Kind = ProofOutcome::Kind;
   ProofOutcome out;
   bool has_floats = false, are_settled = true;
-  std::string form;
+  std::string question_hash;
   std::vector<const NodeFrontier*> frontiers{&near};
   if (near.cuts != far.cuts) frontiers.push_back(&far);
   auto attempt = [&](const NodeFrontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
     ProofOutcome got = ask_z3(v, lane, cuts, {floats, ints}, is_first);
     has_floats |= got.has_floats, are_settled &= got.is_settled;
-    if (form.empty()) form = got.form;
+    if (question_hash.empty()) question_hash = got.question_hash;
     bool is_better = got.kind == Kind::Proven || out.open_reason.empty();
     if (is_better) out = got;
-    out.form = form;
+    out.question_hash = question_hash;
     return got.kind == Kind::Proven;
   };
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
@@ -361,7 +361,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const NodeFro
   };
   if (!is_threefry(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
   if (is_approximation(v)) return out;
-  const bool is_large = near.nodes > proof_limits_.many_nodes_limit && has_floats && !over_reals;
+  const bool is_large = near.num_nodes > proof_limits_.many_nodes_limit && has_floats && !over_reals;
   if (is_large && attempt_near_root()) return out;
   if (!are_settled || is_threefry(v)) {
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
@@ -389,8 +389,9 @@ ProofOutcome Prover::prove_values(const ComparedValues& v, bool over_reals) {
     NodeFrontier near = make_frontier(v, lane, 0), far = make_frontier(v, lane, proof_limits_.max_expanded_nodes);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
-    out.form = out.form.empty() ? one.form : hash_of_text(out.form + one.form);
-    if (one.kind != ProofOutcome::Kind::Proven) return one.form = out.form, one;
+    out.question_hash =
+        out.question_hash.empty() ? one.question_hash : hash_of_text(out.question_hash + one.question_hash);
+    if (one.kind != ProofOutcome::Kind::Proven) return one.question_hash = out.question_hash, one;
     out.sense = std::max(out.sense, one.sense);
     out.has_floats |= one.has_floats;
   }

@@ -57,7 +57,7 @@ struct ProofOutcome {
   bool is_settled = false;       // if Open: another IntSense cannot prove the pair either
   std::string open_reason = {};
   // a SHA-256 of the first question to Z3 for each lane, which is equal for pairs that are equal up to renaming
-  std::string form = {};
+  std::string question_hash = {};
 };
 
 // The limits of a proof. An rlimit limits the work of one question, in Z3's unit: 1 million units take about 0.3 s.

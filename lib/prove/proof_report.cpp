@@ -28,14 +28,15 @@ struct CountedProof {
 // rule and reason, only the first.
 std::vector<CountedProof> open_rewrites(const KernelProof& proof) {
   std::vector<CountedProof> out;
-  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;
+  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> index_by_key;
   for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind == Kind::Proven) continue;
       const bool is_alone = r.kind == Kind::Refuted || r.place.rule.empty();
       const size_t next = out.size();
       const size_t at =
-          is_alone ? next : of.try_emplace({r.kind, r.place.stage, r.place.rule, r.reason}, next).first->second;
+          is_alone ? next
+                   : index_by_key.try_emplace({r.kind, r.place.stage, r.place.rule, r.reason}, next).first->second;
       if (at == next) out.push_back({&r});
       else out[at].count++;
     }
@@ -44,11 +45,11 @@ std::vector<CountedProof> open_rewrites(const KernelProof& proof) {
 
 std::vector<CountedProof> weak_rewrites(const KernelProof& proof) {
   std::vector<CountedProof> out;
-  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;
+  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> index_by_key;
   for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense <= FloatSense::ButNan) continue;
-      auto [at, is_new] = of.try_emplace({r.sense, r.place.stage, r.place.rule}, out.size());
+      auto [at, is_new] = index_by_key.try_emplace({r.sense, r.place.stage, r.place.rule}, out.size());
       if (is_new) out.push_back({&r});
       else out[at->second].count++;
     }
@@ -118,8 +119,8 @@ std::string proof_text(const KernelProof& proof) {
   }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
-  for (auto& [of, count] : open_rewrites(proof)) {
-    const RewriteProof& r = *of;
+  for (auto& [rewrite_proof, count] : open_rewrites(proof)) {
+    const RewriteProof& r = *rewrite_proof;
     const RewritePlace& a = r.place;
     if (proof.is_schedule && r.kind != Kind::Refuted) continue;
     out += "  " + std::string(name_of(r.kind)) + ": ";
@@ -151,8 +152,8 @@ std::string proof_json(const KernelProof& proof) {
           .member("sampled", proof.num_distinct_proofs(Kind::Sampled));
       auto list = [&](std::string_view key, Kind kind) {
         json.key(key).array([&] {
-          for (auto& [of, count] : open) {
-            const RewriteProof& r = *of;
+          for (auto& [rewrite_proof, count] : open) {
+            const RewriteProof& r = *rewrite_proof;
             if (r.kind != kind) continue;
             json.object([&] {
               json.member("stage", r.place.stage)
@@ -170,13 +171,13 @@ std::string proof_json(const KernelProof& proof) {
       };
       list("refuted", Kind::Refuted), list("unknown", Kind::Unknown), list("samples", Kind::Sampled);
       json.key("weak").array([&] {
-        for (auto& [of, count] : weak_rewrites(proof))
+        for (auto& [rewrite_proof, count] : weak_rewrites(proof))
           json.object([&] {
-            json.member("stage", of->place.stage)
-                .member("rule", of->place.rule)
-                .member("rewrite", of->place.rule_rewrite_number);
-            json.member("floats", name_of(of->sense)).member("count", count);
-            if (of->largest_error) json.key("ulp").number(*of->largest_error, "%.3g");
+            json.member("stage", rewrite_proof->place.stage)
+                .member("rule", rewrite_proof->place.rule)
+                .member("rewrite", rewrite_proof->place.rule_rewrite_number);
+            json.member("floats", name_of(rewrite_proof->sense)).member("count", count);
+            if (rewrite_proof->largest_error) json.key("ulp").number(*rewrite_proof->largest_error, "%.3g");
           });
       });
       if (!proof.approximations.empty())

@@ -32,11 +32,11 @@ class KernelProver {
         prover_(history_.graph(), ast_ ? memory_sizes(ast_) : std::map<int64_t, int64_t>(), cache) {}
 
   void run() {
-    if (has_infinities()) prover_.allow_infinities();
+    if (has_infinite_constants()) prover_.allow_infinities();
     std::vector<size_t> wrong;
     const std::vector<RewriteSides> sides = history_.all_rewrite_sides(wrong);
-    ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
-                        [&](const RewriteSides& s) { return history_.import_sides(s); });
+    RewriteListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
+                               [&](const RewriteSides& s) { return history_.import_sides(s); });
     proof_.rewrites = rewrites.decide_rewrites(sides);
     for (RewriteProof& r : proof_.rewrites) r.place = history_.place(r.application_index);
     for (size_t i = 0; i < stages().size(); i++) decide_expansions(i);
@@ -58,7 +58,7 @@ class KernelProver {
     }
     mark_isolated_sides_unknown(proof_, bool(ast_));
     for (RewriteProof& r : proof_.rewrites)
-      if (r.kind == Kind::Refuted) show_sides(r);
+      if (r.kind == Kind::Refuted) set_shown_sides(r);
     measure_errors();
     proof_.counts = prover_.counts();
   }
@@ -68,7 +68,7 @@ class KernelProver {
   std::span<const AppliedRewrite> applications() const { return history_.applications(); }
 
   // Returns true if a graph that a stage changed has a constant that is infinite or NaN.
-  bool has_infinities() const {
+  bool has_infinite_constants() const {
     auto is_infinite = [](UOp u) {
       return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
     };
@@ -127,7 +127,7 @@ class KernelProver {
   void decide_nested_rewrites() {
     for (size_t i = applications().size(); i-- > 0;) {
       if (applications()[i].depth == 0) {
-        if (!history_.is_used(i)) set_proven_by(proof_.rewrites[i], "discarded");
+        if (!history_.is_rewrite_used(i)) set_proven_by(proof_.rewrites[i], "discarded");
         continue;
       }
       size_t whole = i + 1;
@@ -254,10 +254,10 @@ class KernelProver {
   // difference into a large one; else nullopt. Sets r.sense to Finite if the only such ops are divisions by a zero of
   // either sign, and the AST divides, too: Finite does not cover infinities that a kernel makes of finite numbers.
   std::optional<std::string> find_sensitive_op(RewriteProof& r, UOp graph, UOp value) {
-    auto op = find_deciding_op(graph, value, r.sense);
+    auto op = find_amplifying_op(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;
-    if (!ast_divides_) ast_divides_ = ast_ && has_quotient(ast_);
-    if (!*ast_divides_ || find_deciding_op(graph, value, FloatSense::Finite, true)) return op;
+    if (!ast_has_quotient_) ast_has_quotient_ = ast_ && has_quotient(ast_);
+    if (!*ast_has_quotient_ || find_amplifying_op(graph, value, FloatSense::Finite, true)) return op;
     r.sense = FloatSense::Finite;
     return std::nullopt;
   }
@@ -266,7 +266,7 @@ class KernelProver {
     r.reason = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 
-  void show_sides(RewriteProof& r) {
+  void set_shown_sides(RewriteProof& r) {
     const AppliedRewrite& shown = applications()[r.application_index];
     auto pairs = history_.import_sides({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
@@ -313,7 +313,7 @@ class KernelProver {
   const UOp ast_;
   SidesProver prover_;
   std::map<size_t, UnexpandedStage> unexpanded_stages_;
-  std::optional<bool> ast_divides_;
+  std::optional<bool> ast_has_quotient_;
 };
 
 std::unique_ptr<KernelProof> prove_history(std::string kernel, std::string producer, ProofCache& cache,

@@ -82,7 +82,7 @@ RewriteProof with_wrong_iteration(RewriteProof proof, const std::optional<WrongI
 
 }  // namespace
 
-std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSides> sides) {
+std::vector<RewriteProof> RewriteListProver::decide_rewrites(std::span<const RewriteSides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;
@@ -97,14 +97,14 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSid
     Result<SidePairs> imported = import_sides_(is_replaced ? RewriteSides{a.before, a.after} : sides[i]);
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? sides_prover_.cache_key_of(*imported) : "";
     const bool is_kept = sides_prover_.known_verdicts() && !key.empty();
-    bool is_of_list = false;
+    bool depends_on_other_rewrites = false;
     if (auto known = is_kept ? sides_prover_.known_verdicts()->find_verdict(key) : std::nullopt)
       out.push_back(*known), key = "";
-    else out.push_back(decide_with_timing(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
-    if (std::string& form = out.back().rewrite_hash; form.empty()) form = key;
-    else if (form.size() != sizeof(Sha256)) form = hash_of_text(form);
+    else out.push_back(decide_with_timing(a, [&] { return decide(i, sides[i], imported, depends_on_other_rewrites); }));
+    if (std::string& hash = out.back().rewrite_hash; hash.empty()) hash = key;
+    else if (hash.size() != sizeof(Sha256)) hash = hash_of_text(hash);
     out.back().application_index = i;
-    keys.push_back(is_of_list || is_time_over() ? "" : std::move(key));
+    keys.push_back(depends_on_other_rewrites || is_time_over() ? "" : std::move(key));
     pairs.push_back(imported ? std::move(*imported) : SidePairs());
   }
   std::vector<RewriteProof*> open;
@@ -122,26 +122,28 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSid
   return out;
 }
 
-RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
+RewriteProof RewriteListProver::decide(const Result<SidePairs>& pairs) {
   return pairs ? sides_prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
 }
 
 // Decides the application `i`, whose sides are `s`. `pairs` are the sides in tgc's IR or, if a stage replaced a node,
-// the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
-RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
+// the node and its replacement. Sets `depends_on_other_rewrites` if the verdict also depends on other applications of
+// the list.
+RewriteProof RewriteListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs,
+                                       bool& depends_on_other_rewrites) {
   const AppliedRewrite& a = rule_applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // the stage replaced the node, not a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
-    return is_of_list = true, decide_loops(top_rewrite_of(i));
+    return depends_on_other_rewrites = true, decide_loops(top_rewrite_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
-    return is_of_list = true, decide_stores(top_rewrite_of(i), a.after);
+    return depends_on_other_rewrites = true, decide_stores(top_rewrite_of(i), a.after);
   if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
   RangeMap map = find_replaced_loops(i);
   if (map.empty()) return out;
-  is_of_list = true;
+  depends_on_other_rewrites = true;
   std::optional<WrongIteration> wrong;
-  if (!has_same_iterations_as(map, wrong)) return with_wrong_iteration(std::move(out), wrong);
+  if (!preserves_iterations(map, wrong)) return with_wrong_iteration(std::move(out), wrong);
   for (UOp before : {a.before, gate_repeated_stores(a.before, map)}) {
     if (!before) continue;
     RewriteProof rest = decide(import_sides_({substitute(before, map), a.after}));
@@ -152,7 +154,7 @@ RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<Si
 
 // Returns true if the new loops are proven to run the same iterations. Else sets `wrong` to an iteration that is lost
 // or runs twice, if one is found.
-bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
+bool RewriteListProver::preserves_iterations(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
     Result<SidePairs> pairs = import_sides_({range, to});
@@ -166,7 +168,7 @@ bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<Wrong
 
 // Returns pairs of a loop that the rule of application `i` replaced by substitutions, and its expression of loops in
 // the result of the rule.
-RangeMap ListProver::find_replaced_loops(size_t i) const {
+RangeMap RewriteListProver::find_replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
   for (size_t k = i; k-- > first_nested_rewrite(rule_applications_, i);)
     if (rule_applications_[k].substitution_target && rule_applications_[k].depth == rule_applications_[i].depth + 1 &&
@@ -185,13 +187,13 @@ RangeMap ListProver::find_replaced_loops(size_t i) const {
   return out;
 }
 
-const TopLevelRewrite& ListProver::top_rewrite_of(size_t i) const {
+const TopLevelRewrite& RewriteListProver::top_rewrite_of(size_t i) const {
   return *std::ranges::find_if(
       graph_rewrites_, [&](const TopLevelRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });
 }
 
 // Decides whether the store `after` has the same effect as all stores that the stage replaced by it, together.
-RewriteProof ListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
+RewriteProof RewriteListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.application_indices)
     if (const AppliedRewrite& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
@@ -201,7 +203,7 @@ RewriteProof ListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
   return out;
 }
 
-RewriteProof ListProver::decide_loops(const TopLevelRewrite& top) {
+RewriteProof RewriteListProver::decide_loops(const TopLevelRewrite& top) {
   auto [it, is_new] = loop_proofs_.try_emplace(&top);
   if (!is_new) return it->second;
   RangeMap map;
@@ -216,7 +218,7 @@ RewriteProof ListProver::decide_loops(const TopLevelRewrite& top) {
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
   std::optional<WrongIteration> wrong;
-  if (has_same_iterations_as(map, wrong)) return out = {.kind = Kind::Proven, .proof_method = "loops"};
+  if (preserves_iterations(map, wrong)) return out = {.kind = Kind::Proven, .proof_method = "loops"};
   return out = with_wrong_iteration(std::move(out), wrong);
 }
 

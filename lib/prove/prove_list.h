@@ -1,4 +1,4 @@
-// ListProver: decides all rewrites of a list.
+// RewriteListProver: decides all rewrites of a list.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,35 +11,33 @@
 
 namespace tgc {
 
-class ListProver {
+class RewriteListProver {
  public:
   // Returns pairs of nodes of tgc's IR. The sides are equal if the nodes of each pair are.
-  using Import = std::function<Result<SidePairs>(const RewriteSides&)>;
+  using ImportSides = std::function<Result<SidePairs>(const RewriteSides&)>;
 
   // Each application of depth 0 must be in one of `graph_rewrites`.
-  ListProver(std::span<const AppliedRewrite> list, std::span<const TopLevelRewrite> graph_rewrites, SidesProver& prover,
-             Import import)
-      : rule_applications_(list),
-        graph_rewrites_(graph_rewrites),
-        sides_prover_(prover),
+  RewriteListProver(std::span<const AppliedRewrite> list, std::span<const TopLevelRewrite> graph_rewrites,
+                    SidesProver& prover, ImportSides import)
+      : rule_applications_(list), graph_rewrites_(graph_rewrites), sides_prover_(prover),
         import_sides_(std::move(import)) {}
 
   // Decides each application by a proof, or else at sample points. sides[i] are the sides of application i.
   std::vector<RewriteProof> decide_rewrites(std::span<const RewriteSides> sides);
 
  private:
-  RewriteProof decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& is_of_list);
+  RewriteProof decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& depends_on_other_rewrites);
   RewriteProof decide(const Result<SidePairs>& pairs);
   RewriteProof decide_loops(const TopLevelRewrite& top);
   RewriteProof decide_stores(const TopLevelRewrite& top, UOp after);
   RangeMap find_replaced_loops(size_t i) const;
-  bool has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
+  bool preserves_iterations(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
   const TopLevelRewrite& top_rewrite_of(size_t i) const;
 
   std::span<const AppliedRewrite> rule_applications_;
   std::span<const TopLevelRewrite> graph_rewrites_;
   SidesProver& sides_prover_;
-  Import import_sides_;
+  ImportSides import_sides_;
   std::map<const TopLevelRewrite*, RewriteProof> loop_proofs_;
 };
 

@@ -70,7 +70,7 @@ RewriteSides cast_to_common_dtype(const RewriteSides& s) {
 }
 
 // Returns true if the bounds of an index in `u` exceed 64 bits, so that REF cannot compute it.
-bool exceeds_64_bits(UOp u) {
+bool has_index_over_64_bits(UOp u) {
   return std::ranges::any_of(toposort(u), [](UOp n) {
     if (!n.dtype().is(Scalar::Index) || n.is_invalid() || !n.vmin().is_integral() || !n.vmax().is_integral())
       return false;
@@ -88,7 +88,7 @@ class RuleProver {
   RuleProof run() {
     std::vector<const Rule*> specs = specifications_of(rule_);
     proof_.is_by_specification = !specs.empty();
-    if (right_side_kind(rule_) == RightKind::Algebra) specs = {&rule_};
+    if (right_side_kind(rule_) == RightSideKind::Algebra) specs = {&rule_};
     const bool is_general =
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_symbolic_instances(*s, {}); });
     const std::string open = proof_.reason;
@@ -169,7 +169,7 @@ class RuleProver {
   }
 
   // Returns true if a bool may be true: REF finds values for which it is, or Z3 cannot prove that it never is.
-  bool is_possible(Graph& graph, UOp test) {
+  bool may_be_true(Graph& graph, UOp test) {
     if (test.is_const()) return test.arg().to_const().truthy();
     RewriteSides never{test.cast(dtypes::int32), test.cast(dtypes::int32).const_like(0)};
     if (search_counterexample(graph, never, 0)) return true;
@@ -218,7 +218,7 @@ class RuleProver {
           when = conjunction_of(when, more);
         }
         UOp defined = defined_condition(*before);
-        if ((when || !defined.is_const()) && !is_possible(graph, conjunction_of(when, defined))) continue;
+        if ((when || !defined.is_const()) && !may_be_true(graph, conjunction_of(when, defined))) continue;
         if (side.right_node.dtype() != before->dtype())
           return fails("the sides have different dtypes", *before, side.right_node);
         ProofAnswer answer = prove(graph, restrict_sides(*before, side.right_node, when), !condition);
@@ -242,7 +242,7 @@ class RuleProver {
   // If the right side is data, builds it from `captured`, the nodes that the instance bound to the names: the matcher
   // might bind other nodes.
   UOp apply_rule_code(const Matcher& own, UOp before, const CapturedNodes& captured) {
-    if (right_side_kind(rule_) != RightKind::Algebra) return apply_matcher(own, before);
+    if (right_side_kind(rule_) != RightSideKind::Algebra) return apply_matcher(own, before);
     PatternMatch match{before, captured.data(), nullptr, nullptr};
     return apply_rule(rule_, match);
   }
@@ -250,7 +250,7 @@ class RuleProver {
   // Runs the C++ code on instances with constants. Returns true if the rule's data describe the results of the code.
   // Sets proof_.kind to Refuted if the sides of an instance differ in REF.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
-    const bool is_data = right_side_kind(rule_) == RightKind::Algebra;
+    const bool is_data = right_side_kind(rule_) == RightSideKind::Algebra;
     const bool has_shapes = !is_data || are_shapes_needed(rule_);
     const Matcher own({&rule_}), data(specs);
     is_symbolic_ = false;
@@ -359,7 +359,7 @@ class RuleProver {
     UOp defined = defined_condition(before);
     const RewriteSides numbers = cast_to_common_dtype({before, after});
     RewriteSides sides = restrict_sides(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
-    const bool can_compare = !exceeds_64_bits(before) && !exceeds_64_bits(after);
+    const bool can_compare = !has_index_over_64_bits(before) && !has_index_over_64_bits(after);
     constexpr size_t kSampled = 40;
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || num_open_ || num_decided_++ < kSampled))

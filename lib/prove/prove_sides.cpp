@@ -16,7 +16,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-void add(RewriteProof& to, bool has_floats, FloatSense sense) {
+void merge_float_sense(RewriteProof& to, bool has_floats, FloatSense sense) {
   to.has_floats |= has_floats;
   to.sense = std::max(to.sense, sense);
 }
@@ -60,7 +60,7 @@ RewriteProof SidesProver::decide_sides(const SidePairs& pairs) {
     RewriteProof one = decide_sides(s);
     out.rewrite_hash += one.rewrite_hash;
     if (one.kind != Kind::Proven) return one.rewrite_hash = out.rewrite_hash, one;
-    add(out, one.has_floats, one.sense);
+    merge_float_sense(out, one.has_floats, one.sense);
     if (out.proof_method == "same") out.proof_method = one.proof_method;
   }
   return pairs.empty() ? RewriteProof{.reason = "the sides cannot be compared"} : out;
@@ -85,13 +85,14 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide_sides(RewriteSides{terms->first, terms->second}, over_reals);
     if (dtypes::is_float(s.before.dtype()) && !have_same_loop_order(s.before, s.after))
-      add(proof, true, FloatSense::Real);
+      merge_float_sense(proof, true, FloatSense::Real);
     if (proof.kind == Kind::Proven) return proof.proof_method = "terms", proof;
   }
   if (const SelectedTerm term = select_term(s.before); term.value) {
     RewriteProof proof = decide_sides(RewriteSides{term.value, s.after}, over_reals);
-    const FloatSense weakest = term.are_numbers_needed ? FloatSense::Finite : FloatSense::ButNan;
-    if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // the sum 0 + -0 is 0, but the term is -0
+    const FloatSense weakest = term.needs_finite_terms ? FloatSense::Finite : FloatSense::ButNan;
+    // the sum 0 + -0 is 0, but the term is -0
+    if (dtypes::is_float(s.before.dtype())) merge_float_sense(proof, true, weakest);
     if (proof.kind == Kind::Proven) return proof.proof_method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && has_no_leaves(s.before) && has_no_leaves(s.after))
@@ -107,8 +108,8 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   out.proof_method = "values";
   for (const ComparedValues& v : e.compared_values) {
     ProofOutcome one = prover_.prove_values(v, over_reals);
-    add(out, one.has_floats, one.sense);
-    out.rewrite_hash += one.form;
+    merge_float_sense(out, one.has_floats, one.sense);
+    out.rewrite_hash += one.question_hash;
     if (one.kind != ProofOutcome::Kind::Proven)
       return {.proof_method = "values", .reason = one.open_reason, .rewrite_hash = out.rewrite_hash};
   }
@@ -132,7 +133,7 @@ RewriteProof SidesProver::decide_by_parts(const RewriteSides& s) {
   for (size_t i = 0; i < s.before.num_src(); i++) {
     RewriteProof one = decide_sides(RewriteSides{s.before.src(i), s.after.src(i)});
     if (one.kind != Kind::Proven) return open.reason = one.reason, open;
-    add(out, one.has_floats, one.sense);
+    merge_float_sense(out, one.has_floats, one.sense);
   }
   return out;
 }
@@ -255,8 +256,8 @@ void SidesProver::evaluate_constants(std::span<const RewriteSides> sides, std::s
     const RewriteProof proven{.kind = Kind::Proven, .proof_method = "constants"};
     RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
     if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
-    add(proof, dtypes::is_float(sides[i].before.dtype()),
-        e.is_exact ? FloatSense::Uninterpreted : FloatSense::Rounding);
+    merge_float_sense(proof, dtypes::is_float(sides[i].before.dtype()),
+                      e.is_exact ? FloatSense::Uninterpreted : FloatSense::Rounding);
   }
   for (auto& [r, proof] : proofs)
     if (proof.kind == Kind::Proven)

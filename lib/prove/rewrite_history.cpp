@@ -178,11 +178,11 @@ std::unique_ptr<RewriteHistory> make_native_history(Compilation compilation) {
 
 namespace {
 
-using Row = Pipeline::Row;
+using StageData = Pipeline::StageData;
 
 // Returns true for a substitution, whose replacement another rule or the stage chose. tinygrad substitutes by a rule of
 // ops.py, or in a stage that is a function. A rewrite of a loop that is not expanded counts as a substitution, too.
-bool is_substitution(const Row& row, const Rewrite& m) {
+bool is_substitution(const StageData& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
                            m.source_location == row.recorded_stage->call_places[0];
   return m.source_location.starts_with("uop/ops.py:") || is_of_stage ||
@@ -198,7 +198,7 @@ class RecordedHistory : public RewriteHistory {
         stage_rows_(pipeline_->rows().value_or_throw()),
         importer_(settings),
         settings_(settings) {
-    for (const Row& row : stage_rows_) {
+    for (const StageData& row : stage_rows_) {
       if (!row.list.empty()) continue;
       history_stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
       add_matches(row);
@@ -217,7 +217,7 @@ class RecordedHistory : public RewriteHistory {
   }
 
   std::span<const UOp> linear_list() override {
-    for (const Row& row : stage_rows_)
+    for (const StageData& row : stage_rows_)
       if (!row.list.empty() && !list_graph_.graph)
         if (auto made = import_graph(row.list.back(), row.list, settings_)) list_graph_ = std::move(*made);
     return list_graph_.list;
@@ -234,10 +234,10 @@ class RecordedHistory : public RewriteHistory {
   }
 
   std::vector<RewriteSides> all_rewrite_sides(std::vector<size_t>&) override {
-    return sides_of_list(pipeline_->ast(), rule_applications_);
+    return sides_of_recorded_rewrites(pipeline_->ast(), rule_applications_);
   }
 
-  bool is_used(size_t rewrite) override {
+  bool is_rewrite_used(size_t rewrite) override {
     const HistoryStage& stage = history_stages_[stage_indices_[rewrite]];
     if (!stage.result || stage.graph_rewrites.empty() || !rule_applications_[rewrite].substitution_target) return true;
     return !replay_plan_of(stage).skipped_calls.contains(rewrite_places_[rewrite].rule);
@@ -266,7 +266,7 @@ class RecordedHistory : public RewriteHistory {
   }
 
   // Adds the recorded matches of a stage to rule_applications_, with depths relative to the stage.
-  void add_matches(const Row& row) {
+  void add_matches(const StageData& row) {
     if (row.rewrites.empty()) return;
     const size_t stage = history_stages_.size() - 1;
     // If the stage changed nothing, all matches are nested in rules that declined in the end.
@@ -352,7 +352,7 @@ class RecordedHistory : public RewriteHistory {
   }
 
   const std::unique_ptr<Pipeline> pipeline_;
-  const std::span<const Row> stage_rows_;
+  const std::span<const StageData> stage_rows_;
   SidesImporter importer_;
   const Settings settings_;
   std::unordered_map<uint32_t, ImportedGraph> imported_graphs_;

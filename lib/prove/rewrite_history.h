@@ -36,7 +36,7 @@ class RewriteHistory {
   bool is_part_of(size_t part, size_t whole) const;
 
   // Returns false if the rewrite is known to change another graph than that of its stage.
-  virtual bool is_used(size_t) { return true; }
+  virtual bool is_rewrite_used(size_t) { return true; }
   // Returns the kernel's AST in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp ast() = 0;
   // Returns a graph in tgc's IR; the empty UOp if it cannot be imported.

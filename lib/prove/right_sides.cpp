@@ -24,11 +24,11 @@ struct GuardMeaning {
 };
 
 bool is_literal(const PatNode* n) {
-  return n->form_name.empty() && n->capture < 0 && n->ops == OpSet{Op::CONST} && n->has_arg;
+  return n->listing_name.empty() && n->capture < 0 && n->ops == OpSet{Op::CONST} && n->has_arg;
 }
-bool is_node_form(std::string_view form_name) {
-  return form_name.empty() || form_name == "-" || form_name == "cast" || form_name == "const_like" ||
-         form_name == "alu" || form_name == "with_src" || form_name == "uop";
+bool is_node_form(std::string_view listing_name) {
+  return listing_name.empty() || listing_name == "-" || listing_name == "cast" || listing_name == "const_like" ||
+         listing_name == "alu" || listing_name == "with_src" || listing_name == "uop";
 }
 
 // A number of a right side: a known constant, or a node of dtype index or double.
@@ -40,8 +40,8 @@ struct RuleNumber {
 
 class RightSideBuilder {
  public:
-  RightSideBuilder(const Rule& rule, UOp root, const UOp* captured, bool is_wide)
-      : rule_(rule), root_(root), captured_nodes_(captured), graph_(root.graph()), is_wide_(is_wide) {}
+  RightSideBuilder(const Rule& rule, UOp root, const UOp* captured, bool selects_int64)
+      : rule_(rule), root_(root), captured_nodes_(captured), graph_(root.graph()), selects_int64_(selects_int64) {}
 
   std::vector<RightSide> build_all() {
     std::vector<RightSide> out;
@@ -74,27 +74,27 @@ class RightSideBuilder {
   }
 
   UOp build_node(const PatNode* n) {
-    if (n->form_name.empty() && n->capture >= 0) return captured_node(n);
-    if (n->form_name == "-" && n->children.size() == 1) return -build_node(n->children[0]);
-    if (n->form_name == "-") {
-      auto [a, b] = operands(n->children[0], n->children[1]);
+    if (n->listing_name.empty() && n->capture >= 0) return captured_node(n);
+    if (n->listing_name == "-" && n->children.size() == 1) return -build_node(n->children[0]);
+    if (n->listing_name == "-") {
+      auto [a, b] = build_operands(n->children[0], n->children[1]);
       return a - b;
     }
-    if (n->form_name == "cast") return build_node(n->children[0]).cast(dtype(n->children[1]));
-    if (n->form_name == "const_like") return build_like(build_node(n->children[0]), n->children[1]);
-    if (n->form_name == "with_src")
+    if (n->listing_name == "cast") return build_node(n->children[0]).cast(parse_dtype(n->children[1]));
+    if (n->listing_name == "const_like") return build_like(build_node(n->children[0]), n->children[1]);
+    if (n->listing_name == "with_src")
       return captured_node(n->children[0]).with_src({build_node(n->children[1]), build_node(n->children[2])});
-    if (n->form_name == "uop") {
+    if (n->listing_name == "uop") {
       std::vector<UOp> src;
       for (const PatNode* child : n->children.subspan(2)) src.push_back(build_node(child));
-      const Op op_of_node = op(n->children[0]);
-      const DType d = dtype(n->children[1]);
+      const Op op_of_node = parse_op(n->children[0]);
+      const DType d = parse_dtype(n->children[1]);
       if (op_of_node == Op::BITCAST && src[0].dtype().itemsize() != d.itemsize())
         throw Failure("a BITCAST changes the size");
       return graph_.node(op_of_node, d, src);
     }
-    if (n->form_name == "alu") return alu(op(n->children[0]), n->children.subspan(1));
-    if (!n->form_name.empty() || n->ops.size() != 1 || is_literal(n)) throw UnknownMeaning();
+    if (n->listing_name == "alu") return build_alu(parse_op(n->children[0]), n->children.subspan(1));
+    if (!n->listing_name.empty() || n->ops.size() != 1 || is_literal(n)) throw UnknownMeaning();
     if (n->ops.first() == Op::CAST) {
       if (n->dtypes.empty() || n->children.size() != 1) throw UnknownMeaning();
       for (int i = 0; i < kNumScalars; i++)
@@ -102,61 +102,61 @@ class RightSideBuilder {
           return build_node(n->children[0]).cast(d);
       throw UnknownMeaning();
     }
-    return alu(n->ops.first(), n->children);
+    return build_alu(n->ops.first(), n->children);
   }
 
-  UOp alu(Op op, std::span<const PatNode* const> x) {
+  UOp build_alu(Op op, std::span<const PatNode* const> x) {
     if (!ops::ALU.contains(op)) throw UnknownMeaning();
     if (x.size() == 1) return build_node(x[0]).alu(op);
     if (op == Op::WHERE) {
-      auto [yes, no] = operands(x[1], x[2]);
+      auto [yes, no] = build_operands(x[1], x[2]);
       return build_node(x[0]).where(yes, no);
     }
     if (x.size() == 3) return build_node(x[0]).alu(op, build_node(x[1]), build_node(x[2]));
     if (x.size() != 2) throw UnknownMeaning();
-    auto [a, b] = operands(x[0], x[1]);
+    auto [a, b] = build_operands(x[0], x[1]);
     return a.alu(op, b);
   }
 
-  static bool is_number(const PatNode* n) { return is_literal(n) || !is_node_form(n->form_name); }
+  static bool is_number_form(const PatNode* n) { return is_literal(n) || !is_node_form(n->listing_name); }
 
-  std::pair<UOp, UOp> operands(const PatNode* x, const PatNode* y) {
-    if (is_number(x)) {
+  std::pair<UOp, UOp> build_operands(const PatNode* x, const PatNode* y) {
+    if (is_number_form(x)) {
       UOp b = build_node(y);
-      return {number_like(build_number(x), b), b};
+      return {build_number_like(build_number(x), b), b};
     }
     UOp a = build_node(x);
-    return {a, is_number(y) ? number_like(build_number(y), a) : build_node(y)};
+    return {a, is_number_form(y) ? build_number_like(build_number(y), a) : build_node(y)};
   }
 
   UOp build_like(UOp u, const PatNode* value) {
-    if (is_number(value)) return number_like(build_number(value), u);
+    if (is_number_form(value)) return build_number_like(build_number(value), u);
     UOp v = build_node(value);
     return v.is_const() ? const_like_arg(u, v.arg()) : v.cast(u.dtype());
   }
 
-  static UOp number_like(const RuleNumber& n, UOp u) {
+  static UOp build_number_like(const RuleNumber& n, UOp u) {
     return n.known_value ? u.const_like(*n.known_value) : n.node.cast(u.dtype());
   }
 
-  Op op(const PatNode* n) {
-    if (n->form_name == "op_of") return captured_node(n->children[0]).op();
+  Op parse_op(const PatNode* n) {
+    if (n->listing_name == "op_of") return captured_node(n->children[0]).op();
     for (int i = 0; i < kNumOps; i++)
-      if (name_of(Op(i)) == n->form_name) return Op(i);
+      if (name_of(Op(i)) == n->listing_name) return Op(i);
     throw UnknownMeaning();
   }
 
-  DType dtype(const PatNode* n) {
-    if (n->form_name == "dtype_of") return captured_node(n->children[0]).dtype();
-    if (n->form_name == "element_dtype_of") return captured_node(n->children[0]).dtype().scalar();
-    if (n->form_name == "select_dtype") return select_dtype(captured_node(n->children[0]));
-    if (n->form_name == "dtype_holding_all")
+  DType parse_dtype(const PatNode* n) {
+    if (n->listing_name == "dtype_of") return captured_node(n->children[0]).dtype();
+    if (n->listing_name == "element_dtype_of") return captured_node(n->children[0]).dtype().scalar();
+    if (n->listing_name == "select_dtype") return select_dtype(captured_node(n->children[0]));
+    if (n->listing_name == "dtype_holding_all")
       return least_upper_dtype({select_dtype(captured_node(n->children[0])), captured_node(n->children[1]).dtype(),
                                 captured_node(n->children[2]).dtype()});
-    if (n->form_name == "common_dtype")
+    if (n->listing_name == "common_dtype")
       return least_upper_dtype({captured_node(n->children[0]).dtype(), captured_node(n->children[1]).dtype()});
     for (int i = 0; i < kNumScalars; i++)
-      if (dtypes::of(Scalar(i)).repr() == n->form_name) return dtypes::of(Scalar(i));
+      if (dtypes::of(Scalar(i)).repr() == n->listing_name) return dtypes::of(Scalar(i));
     throw UnknownMeaning();
   }
 
@@ -164,39 +164,40 @@ class RightSideBuilder {
   // built for both.
   DType select_dtype(UOp u) {
     has_used_bounds_ = true;
-    DType d = is_wide_ ? dtypes::int64 : dtypes::int32;
+    DType d = selects_int64_ ? dtypes::int64 : dtypes::int32;
     if (dtypes::is_int(u.dtype())) assumption_ = conjunction_of(assumption_, is_in_dtype_range(u, d));
     return d;
   }
 
   RuleNumber build_number(const PatNode* n) {
     if (is_literal(n)) return {n->arg.to_const()};
-    if (n->form_name.empty() && n->capture >= 0) return constant_value(captured_node(n));
-    if (n->form_name == "fold") return build_number(n->children[0]);
-    if (n->form_name == "log2_exact") {
+    if (n->listing_name.empty() && n->capture >= 0) return captured_number(captured_node(n));
+    if (n->listing_name == "fold") return build_number(n->children[0]);
+    if (n->listing_name == "log2_exact") {
       int k = log2_exact(captured_node(n->children[0]));
       if (k < 0) throw UnknownMeaning();
       return {Const(int64_t(k))};
     }
-    if (n->form_name == "is_less_than_zero") return {{}, captured_node(n->children[0]).lt(0).cast(dtypes::index)};
-    if (n->form_name == "vmin")
-      return constant_value(captured_node(n->children[0]));  // with the guard has_one_value, vmin is the value
-    if (n->form_name == "-" && n->children.size() == 1) return negate_number(build_number(n->children[0]));
-    if (n->form_name == "ceil" || n->form_name == "floor") {
+    if (n->listing_name == "is_less_than_zero") return {{}, captured_node(n->children[0]).lt(0).cast(dtypes::index)};
+    if (n->listing_name == "vmin")
+      return captured_number(captured_node(n->children[0]));  // with the guard has_one_value, vmin is the value
+    if (n->listing_name == "-" && n->children.size() == 1) return negate_number(build_number(n->children[0]));
+    if (n->listing_name == "ceil" || n->listing_name == "floor") {
       const PatNode* quotient = n->children[0];
-      if (quotient->form_name != "true_div") throw UnknownMeaning();
+      if (quotient->listing_name != "true_div") throw UnknownMeaning();
       RuleNumber a = build_number(quotient->children[0]), b = build_number(quotient->children[1]);
       for (const RuleNumber& x : {a, b}) assume_exact_as_double(x);
-      return n->form_name == "floor" ? floor_div(a, b) : negate_number(floor_div(negate_number(a), b));
+      return n->listing_name == "floor" ? floor_div(a, b) : negate_number(floor_div(negate_number(a), b));
     }
-    if (n->form_name == "floor_div") return floor_div(build_number(n->children[0]), build_number(n->children[1]));
-    if (n->form_name == "floor_mod") {
+    if (n->listing_name == "floor_div") return floor_div(build_number(n->children[0]), build_number(n->children[1]));
+    if (n->listing_name == "floor_mod") {
       RuleNumber a = build_number(n->children[0]), b = build_number(n->children[1]);
       if (a.known_value && b.known_value) return {pat::number::floor_mod(*a.known_value, *b.known_value)};
       return compute_binary(Op::SUB, a, compute_binary(Op::MUL, b, floor_div(a, b)));
     }
-    if (n->form_name == "-") return compute_binary(Op::SUB, build_number(n->children[0]), build_number(n->children[1]));
-    if (!n->form_name.empty() || n->ops.size() != 1) throw UnknownMeaning();
+    if (n->listing_name == "-")
+      return compute_binary(Op::SUB, build_number(n->children[0]), build_number(n->children[1]));
+    if (!n->listing_name.empty() || n->ops.size() != 1) throw UnknownMeaning();
     if (n->ops.first() == Op::LOG2 && n->children.size() == 1) {
       RuleNumber a = build_number(n->children[0]);
       if (a.known_value) return {pat::fold_unary(Op::LOG2, *a.known_value)};
@@ -207,7 +208,7 @@ class RightSideBuilder {
   }
 
   // Returns the number of a captured constant, as an unbounded integer or a double.
-  RuleNumber constant_value(UOp u) {
+  RuleNumber captured_number(UOp u) {
     if (u.is(Op::CONST) && !u.is_invalid()) return {u.arg().to_const()};
     return {{}, u.cast(dtypes::is_float(u.dtype()) ? dtypes::float64 : dtypes::index)};
   }
@@ -244,7 +245,7 @@ class RightSideBuilder {
   }
 
   GuardMeaning meaning_of(const PatNode* guard) {
-    const std::string_view name = guard->form_name;
+    const std::string_view name = guard->listing_name;
     if (name == "not") {
       GuardMeaning m = meaning_of(guard->children[0]);
       if (m.known_result) return {!*m.known_result};
@@ -253,7 +254,7 @@ class RightSideBuilder {
     }
     std::vector<UOp> x;
     for (const PatNode* child : guard->children) x.push_back(captured_node(child));
-    auto number_of = [&](size_t i) { return to_node(constant_value(x[i]), dtypes::index); };
+    auto number_of = [&](size_t i) { return to_node(captured_number(x[i]), dtypes::index); };
     auto implied = [](UOp holds) { return GuardMeaning{{}, holds, false}; };
     auto exactly = [](UOp holds) { return GuardMeaning{{}, holds, true}; };
     auto not_negative = [](UOp u) { return u.lt(0).logical_not(); };
@@ -290,7 +291,7 @@ class RightSideBuilder {
     if (name == "products_match") return exactly((number_of(0) * number_of(1)).eq(number_of(2)));
     if (name == "one_value_between") return exactly((number_of(0) + Const(1)).eq(number_of(1) - Const(1)));
     if (name == "not_reduced") {
-      RuleNumber c = constant_value(x[0]), d = constant_value(x[1]);
+      RuleNumber c = captured_number(x[0]), d = captured_number(x[1]);
       return exactly(to_node(compute_binary(Op::SUB, c, compute_binary(Op::MUL, d, floor_div(c, d))), dtypes::index)
                          .ne(number_of(0)));
     }
@@ -301,7 +302,7 @@ class RightSideBuilder {
   const UOp root_;
   const UOp* captured_nodes_;
   Graph& graph_;
-  const bool is_wide_;
+  const bool selects_int64_;
   bool has_used_bounds_ = false;
   UOp assumption_;
   std::string assumption_text_;
@@ -310,7 +311,7 @@ class RightSideBuilder {
 }  // namespace
 
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured) {
-  if (right_side_kind(rule) != RightKind::Algebra) return std::nullopt;
+  if (right_side_kind(rule) != RightSideKind::Algebra) return std::nullopt;
   try {
     RightSideBuilder narrow(rule, root, captured, false);
     std::vector<RightSide> out = narrow.build_all();
@@ -333,8 +334,8 @@ constexpr std::string_view kGuardsOnForm[] = {"a_pair_is_const", "out_of_order",
 
 bool has_guard(const Rule& rule, std::span<const std::string_view> names) {
   auto is_one = [&](const PatNode* g) {
-    while (g->form_name == "not") g = g->children[0];
-    return std::ranges::find(names, g->form_name) != names.end();
+    while (g->listing_name == "not") g = g->children[0];
+    return std::ranges::find(names, g->listing_name) != names.end();
   };
   return std::ranges::any_of(foldings_of(rule),
                              [&](const RuleFolding& f) { return std::ranges::any_of(f.guards, is_one); });

@@ -29,7 +29,7 @@ bool has_node_where(const PatNode* n, const std::function<bool(const PatNode*)>&
 }
 
 bool is_constant(const PatNode* n) {
-  return !n->ops.empty() && kConstants.contains_all(n->ops) && n->form_name.empty();
+  return !n->ops.empty() && kConstants.contains_all(n->ops) && n->listing_name.empty();
 }
 bool is_invalid(const PatNode* n) { return is_constant(n) && n->has_arg && n->arg.is_invalid(); }
 
@@ -46,7 +46,7 @@ RuleInstances::RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes
     : rule_(rule), is_symbolic_(is_symbolic), has_shapes_(has_shapes) {
   for (const RuleFolding& f : foldings_of(rule))
     for (const PatNode* g : f.guards)
-      if (g->form_name.starts_with("is_power_of_two")) power_captures_.push_back(g->children[0]->capture);
+      if (g->listing_name.starts_with("is_power_of_two")) power_of_two_captures_.push_back(g->children[0]->capture);
 }
 
 size_t RuleInstances::pick_alternative(size_t n) {
@@ -133,7 +133,7 @@ UOp RuleInstances::make_constant(const PatNode* n, std::optional<DType> want) {
     UOp c = n->arg.is_const() ? graph_->constant(d, n->arg.to_const()) : UOp();
     return c && c.is_const() && py_equal(c.arg().to_const(), n->arg.to_const()) ? c : UOp();
   }
-  if (std::ranges::find(power_captures_, n->capture) != power_captures_.end()) {
+  if (std::ranges::find(power_of_two_captures_, n->capture) != power_of_two_captures_.end()) {
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
     return graph_->constant(d, Int::pow2(uint32_t(pick_alternative(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }

@@ -45,7 +45,7 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool is_symbolic_, has_shapes_;
-  std::vector<int> power_captures_;
+  std::vector<int> power_of_two_captures_;
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made

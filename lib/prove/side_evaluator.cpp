@@ -19,15 +19,16 @@ namespace tgc {
 namespace {
 
 // Numbers of the first DEFINE_GLOBALs of inputs and outputs, which the isolated expressions do not use.
-constexpr int64_t kInputs = 2 * ExprIsolator::kLeafArrayNumber, kOutputs = 3 * ExprIsolator::kLeafArrayNumber;
-constexpr int64_t kAxis = 1 << 21;
+constexpr int64_t kFirstInputNumber = 2 * ExprIsolator::kLeafArrayNumber,
+                  kFirstOutputNumber = 3 * ExprIsolator::kLeafArrayNumber;
+constexpr int64_t kPointRangeAxis = 1 << 21;
 
-// Rounding explains a difference of floats that is small relative to the larger one (kClear) or absolutely
+// Rounding explains a difference of floats that is small relative to the larger one (kClearDifference) or absolutely
 // (min_clear_difference()). `scale` is the largest magnitude of a leaf.
-constexpr double kClear = 0.1;
+constexpr double kClearDifference = 0.1;
 // Floats of 8 bits have few digits, and large ones are clamped. So their differences count only at points whose numbers
 // are of moderate magnitude, and if hardly a digit is right.
-constexpr double kClearFp8 = 0.875, kLeastFp8 = 0.25, kMostFp8 = 4;
+constexpr double kClearDifferenceFp8 = 0.875, kMinMagnitudeFp8 = 0.25, kMaxMagnitudeFp8 = 4;
 double min_clear_difference(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
 }
@@ -42,12 +43,12 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
     if (root) roots.push_back(root);
   add_inputs(isolator, roots);
   if (!can_run_) return;
-  point_range_ = graph_.range(Const(num_points_), kAxis, AxisType::LOOP);
+  point_range_ = graph_.range(Const(num_points_), kPointRangeAxis, AxisType::LOOP);
   Substitution map;
   for (size_t i = 0; i < point_inputs_.size(); i++) {
     const PointInput& in = point_inputs_[i];
     DType stored = in.load.dtype();
-    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(num_points_), {}, kInputs + int64_t(i));
+    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(num_points_), {}, kFirstInputNumber + int64_t(i));
     map.emplace_back(in.load, memory.index_ptr(point_range_).load());
     input_arrays_.emplace_back(stored, std::vector<int64_t>{num_points_});
   }
@@ -83,7 +84,7 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
     for (UOp u : toposort(root)) {
       const bool is_number = u.is_const() && u.dtype().is(Scalar::Index) && !u.is_invalid();
       if (is_number && u.arg().to_const().to_int().bit_length() > 62) can_run_ = false;  // too large for REF's 64 bits
-      if (u.is(Op::RANGE) && u != isolator.point()) in_loop.insert(u.id());
+      if (u.is(Op::RANGE) && u != isolator.point_range()) in_loop.insert(u.id());
       for (UOp s : u.src())
         if (in_loop.contains(s.id())) in_loop.insert(u.id());
       if (!is_memory(u)) continue;
@@ -136,14 +137,14 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
 size_t SideEvaluator::add_output(UOp value) {
   const size_t number = output_arrays_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
-  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(num_points_), {}, kOutputs + int64_t(number));
+  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(num_points_), {}, kFirstOutputNumber + int64_t(number));
   output_stores_.push_back(memory.index_ptr(point_range_).store(value.cast(d)));
   output_arrays_.emplace_back(d, std::vector<int64_t>{num_points_});
   return number;
 }
 
 // Returns a bool that is true where the op of `u` is defined for its operands; null if it always is, or for a vector.
-UOp SideEvaluator::own_definedness(UOp u) const {
+UOp SideEvaluator::op_definedness(UOp u) const {
   const DType d = u.dtype();
   auto number = [&](double v) { return graph_.constant(dtypes::float64, Const(v)); };
   auto between = [&](double low, UOp x, double high) { return number(low).lt(x).alu(Op::AND, x.lt(number(high))); };
@@ -189,7 +190,7 @@ UOp SideEvaluator::definedness_of(UOp root) {
       out = terms.ne(Const(int64_t(0))).logical_not();
     } else {
       for (UOp s : u.src()) out = both(out, of(s));
-      out = both(out, own_definedness(u));
+      out = both(out, op_definedness(u));
     }
     known[u.id()] = out;
   }
@@ -245,8 +246,11 @@ std::optional<Counterexample::Kind> SideEvaluator::output_difference(const LaneO
   if (a == b) return std::signbit(a) != std::signbit(b) ? std::optional(Kind::Special) : std::nullopt;
   if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
   const double apart = std::fabs(a - b);
-  if (has_fp8_rounding_ && (largest_magnitude_ > kMostFp8 || least_magnitude_ < kLeastFp8)) return std::nullopt;
-  const double clear = has_fp8_rounding_ ? kClearFp8 : has_enlarged_rounding_ ? 5 * kClear : kClear;
+  if (has_fp8_rounding_ && (largest_magnitude_ > kMaxMagnitudeFp8 || least_magnitude_ < kMinMagnitudeFp8))
+    return std::nullopt;
+  const double clear = has_fp8_rounding_        ? kClearDifferenceFp8
+                       : has_enlarged_rounding_ ? 5 * kClearDifference
+                                                : kClearDifference;
   const bool is_clear = apart >= min_clear_difference(dtype_, largest_magnitude_) &&
                         apart >= clear * std::max(std::fabs(a), std::fabs(b));
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
@@ -258,9 +262,9 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::find_differences
   std::vector<RefBuffer> buffers;
   for (auto& [number, a] : random_memories_) buffers.push_back({number, a.data(), a.nbytes()});
   for (size_t i = 0; i < input_arrays_.size(); i++)
-    buffers.push_back({kInputs + int64_t(i), input_arrays_[i].data(), input_arrays_[i].nbytes()});
+    buffers.push_back({kFirstInputNumber + int64_t(i), input_arrays_[i].data(), input_arrays_[i].nbytes()});
   for (size_t i = 0; i < output_arrays_.size(); i++)
-    buffers.push_back({kOutputs + int64_t(i), output_arrays_[i].data(), output_arrays_[i].nbytes()});
+    buffers.push_back({kFirstOutputNumber + int64_t(i), output_arrays_[i].data(), output_arrays_[i].nbytes()});
   ref_program_->run(buffers).value_or_throw();
   std::vector<std::optional<Counterexample::Kind>> out(points.size());
   for (size_t i = 0; i < points.size(); i++) {
@@ -390,7 +394,7 @@ GatedTerm gated_term(UOp term) {
 }
 
 // Returns true if the value reads shared memory or registers, or has an infinite or NaN constant.
-bool may_be_no_number(UOp value) {
+bool may_be_nan_or_infinite(UOp value) {
   return std::ranges::any_of(toposort(value), [](UOp u) {
     if (u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG})) return true;
     return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
@@ -409,8 +413,8 @@ SelectedTerm select_term(UOp before) {
   if (size <= 0 || term.dtype() != before.dtype() || term.dtype().count() != 1) return {};
   const GatedTerm gated = gated_term(term);
   if (!gated.value) return {};
-  const bool are_numbers_needed = gated.is_product && dtypes::is_float(term.dtype());
-  if (are_numbers_needed && may_be_no_number(gated.value)) return {};
+  const bool needs_finite_terms = gated.is_product && dtypes::is_float(term.dtype());
+  if (needs_finite_terms && may_be_nan_or_infinite(gated.value)) return {};
   auto is_index = [&](UOp u) {
     for (; u.is(Op::CAST); u = u.src(0))
       if (!dtypes::is_int(u.dtype()) || dtypes::max(u.dtype()).to_int() < Int(size - 1)) return false;
@@ -424,7 +428,7 @@ SelectedTerm select_term(UOp before) {
     if (!u.in(kValues)) return {};
   const UOp at = index.cast(dtypes::index), zero = term.const_like(Const(int64_t(0)));
   const UOp selected = substitute(gated.value, {{loop, at.cast(loop.dtype())}});
-  return {.value = (at.ge(0) & at.lt(size)).where(selected, zero), .are_numbers_needed = are_numbers_needed};
+  return {.value = (at.ge(0) & at.lt(size)).where(selected, zero), .needs_finite_terms = needs_finite_terms};
 }
 
 }  // namespace tgc

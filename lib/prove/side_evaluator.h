@@ -31,7 +31,7 @@ class SideEvaluator {
   SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values, size_t points = kPointsPerRun);
 
   bool can_run() const { return can_run_; }
-  bool has_arrays() const { return !random_memories_.empty(); }
+  bool has_random_memories() const { return !random_memories_.empty(); }
   std::span<const PointInput> inputs() const { return point_inputs_; }
   // Evaluates both sides at up to kPointsPerRun points (or as many as the constructor was given). Returns the kind of
   // the difference at each point; nullopt where the sides are equal, or their difference does not count.
@@ -54,7 +54,7 @@ class SideEvaluator {
   void fill_memories();
   size_t add_output(UOp value);
   UOp definedness_of(UOp root);
-  UOp own_definedness(UOp u) const;
+  UOp op_definedness(UOp u) const;
   void fill_input(size_t input, std::span<const Point> points);
   int64_t output_integer(size_t output, size_t i) const { return output_arrays_[output].as<int64_t>()[i]; }
   bool is_true_at(size_t output, size_t i) const { return output == kNoOutput || output_integer(output, i); }
@@ -91,7 +91,7 @@ class SideEvaluator {
 struct SelectedTerm {
   UOp value;
   // The terms are products (r == i) * f(r): `value` is equal to the sum only if f(r) is finite for each r.
-  bool are_numbers_needed = false;
+  bool needs_finite_terms = false;
 };
 // If it is clear that at most one term of the sum `before` is not 0, as in a sum over r < n of (r == i ? f(r) : 0),
 // returns the value without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.

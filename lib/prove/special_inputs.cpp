@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-std::optional<Const> number_of(const std::string& text, DType d) {
+std::optional<Const> parse_input_value(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   char* end = nullptr;
   Const out(int64_t(0));
@@ -109,7 +109,8 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     bool is_changed = false;
     for (NamedArray& a : inputs) {
       const auto v = input_points_[number].find(a.name);
-      const auto value = v == input_points_[number].end() ? std::nullopt : number_of(v->second, a.array.dtype());
+      const auto value =
+          v == input_points_[number].end() ? std::nullopt : parse_input_value(v->second, a.array.dtype());
       for (int64_t i = 0; value && i < a.array.size(); i++) write_element(a.array, size_t(i), *value);
       is_changed |= value.has_value();
     }

@@ -66,12 +66,12 @@ class StageChecker {
       if (!difference) continue;
       proof_.num_checked_stages++;
       if (!difference->empty()) return mark_wrong_stages(first(), i, *difference);
-      search_inputs(first(), i, right, history_.imported_graph(stages()[i].result));
+      search_refuting_inputs(first(), i, right, history_.imported_graph(stages()[i].result));
       for (size_t k = first(); k <= i; k++) mark_right_stage(k);
       right = i;
     }
     if (!check_linear_list()) return;
-    if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear_list());
+    if (first() < stages().size()) search_refuting_inputs(first(), stages().size() - 1, right, history_.linear_list());
     for (size_t k = first(); k < stages().size(); k++) mark_right_stage(k);
   }
 
@@ -83,7 +83,7 @@ class StageChecker {
   // else than the AST, and refutes the rewrites that cause this. `before` is the last right stage (SIZE_MAX is the
   // AST).
   template <class Code>
-  void search_inputs(size_t first, size_t last, size_t before, const Code& result) {
+  void search_refuting_inputs(size_t first, size_t last, size_t before, const Code& result) {
     std::vector<RewriteProof*> suspects;
     std::vector<UOp> sides;
     std::vector<std::map<std::string, std::string>> points;
@@ -260,7 +260,7 @@ class StageChecker {
 
   std::optional<std::string> difference_at(const RewriteProof& r) {
     const auto around = graphs_around(r);
-    return around ? runner_.difference(around->first, around->second) : std::nullopt;
+    return around ? runner_.stage_difference(around->first, around->second) : std::nullopt;
   }
 
   // Returns the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.

@@ -25,10 +25,11 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
 
 namespace {
 
-constexpr double kSmallPart = 0.075;  // a kernel is small if its AST needs at most this part of the allowed work
+// a kernel is small if its AST needs at most this part of the allowed work
+constexpr double kSmallWorkFraction = 0.075;
 constexpr size_t kMostTrials = 3;
-constexpr const char* kRace = "different values are stored to one element";
-constexpr size_t kMostStored = 256;
+constexpr const char* kRaceText = "different values are stored to one element";
+constexpr size_t kMaxStoredSamples = 256;
 
 // Describes the first element that differs. The compared arrays have only the elements with the flat indices `places`
 // or, if there are none, all elements.
@@ -80,7 +81,7 @@ std::string first_clear_difference(const std::string& name, const Array& actual,
 }
 
 std::string first_clear_difference(const std::vector<Comparison>& compared, const Arrays& actual,
-                                   const Arrays& expected, const StageTrial::Places& places = {}) {
+                                   const Arrays& expected, const StageTrial::ElementIndices& places = {}) {
   for (const Comparison& c : compared) {
     if (c.has_passed()) continue;
     const Array *a = find_array(actual, c.name), *e = find_array(expected, c.name);
@@ -154,7 +155,7 @@ void StageRunner::run_ast(Trial& t) const {
   t.expected_arrays = std::move(done.outputs), t.ref_notes = done.notes;
 }
 
-std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
+std::optional<std::string> StageRunner::stage_difference(UOp input, UOp result) {
   auto out = difference_from_ast(result);
   if (!out || out->empty()) return out;
   const auto earlier = difference_from_ast(input);
@@ -179,7 +180,7 @@ std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp>
   return compare_with_ast(list, most_trials);
 }
 
-bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * max_evaluations_; }
+bool StageRunner::is_small() const { return work_of(ast_) <= kSmallWorkFraction * max_evaluations_; }
 
 template <class Code>
 std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_t most_trials) {
@@ -188,9 +189,9 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
   for (size_t n = 0; n < (is_small() ? std::min(most_trials, kMostTrials) : 1); n++) {
     const Trial* t = make_trial(n);
     if (!t) break;
-    auto found = catch_failures([&] { return difference_of_all(*t, code); });
+    auto found = catch_failures([&] { return difference_of_all_elements(*t, code); });
     if (found) out = *found;
-    else if (found.diag().kernel_fault) out = found.diag().message;
+    else if (found.diag().is_kernel_fault) out = found.diag().message;
     else return out;
     if (!out->empty()) break;
   }
@@ -213,11 +214,11 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
       if (t.expected_arrays.empty() || work_of(code) > max_evaluations_) {
         Graph scratch(ast_.graph().settings());
         const UOp shorter = truncate_loops(scratch, code, kMaxEvaluations);
-        auto run = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
+        auto run = sample_stores_in_ref(shorter, t.inputs, t.variables, kMaxStoredSamples, true);
         const StoredSample& stored = run.value_or_throw();
         const Arrays& expected = expected_arrays_at(t, stored.flat_indices);
         const auto compared = compare_outputs(ast_, stored.values, expected).value_or_throw();
-        if (stored.has_overlaps) return kRace;
+        if (stored.has_overlaps) return kRaceText;
         return first_clear_difference(compared, stored.values, expected, stored.flat_indices);
       }
     if (t.expected_arrays.empty()) throw Failure("the kernel is too large for REF");
@@ -229,7 +230,7 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
     return first_clear_difference(compared, settled, t.expected_arrays);
   });
   if (found) return *found;
-  return found.diag().kernel_fault ? std::optional(found.diag().message) : std::nullopt;
+  return found.diag().is_kernel_fault ? std::optional(found.diag().message) : std::nullopt;
 }
 
 std::optional<std::string> StageRunner::unexplained_difference(const StageTrial& t, UOp graph) const {
@@ -239,31 +240,31 @@ std::optional<std::string> StageRunner::unexplained_difference(const StageTrial&
   return list.empty() ? std::nullopt : unexplained_difference_of(t, list);
 }
 
-std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
+std::string StageRunner::difference_of_shortened_loops(const Trial& t, UOp graph) {
   if (max_evaluations_ < kMaxEvaluations) {
-    auto few = catch_failures([&] { return difference_of_parts(t, graph, max_evaluations_); });
-    if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
+    auto few = catch_failures([&] { return difference_of_shortened_loops(t, graph, max_evaluations_); });
+    if (few || few.diag().is_kernel_fault) return std::move(few).value_or_throw();
   }
-  return difference_of_parts(t, graph, kMaxEvaluations);
+  return difference_of_shortened_loops(t, graph, kMaxEvaluations);
 }
 
-const Arrays& StageRunner::expected_arrays_at(const Trial& t, const Places& places) const {
-  if (auto known = t.computed_parts.find(places); known != t.computed_parts.end()) return known->second;
+const Arrays& StageRunner::expected_arrays_at(const Trial& t, const ElementIndices& places) const {
+  if (auto known = t.computed_elements.find(places); known != t.computed_elements.end()) return known->second;
   Arrays made = std::move(compute_values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
-  return t.computed_parts.emplace(places, std::move(made)).first->second;
+  return t.computed_elements.emplace(places, std::move(made)).first->second;
 }
 
-std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double work) {
+std::string StageRunner::difference_of_shortened_loops(const Trial& t, UOp graph, double work) {
   std::string difference;
   for (bool at_end : {false, true}) {
     Graph scratch(ast_.graph().settings());
     const UOp shorter = truncate_loops(scratch, graph, work, at_end);
-    Result<StoredSample> stored = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
-    if (!stored && at_end && !stored.diag().kernel_fault) break;
+    Result<StoredSample> stored = sample_stores_in_ref(shorter, t.inputs, t.variables, kMaxStoredSamples, true);
+    if (!stored && at_end && !stored.diag().is_kernel_fault) break;
     const Arrays& expected = expected_arrays_at(t, stored.value_or_throw().flat_indices);
     difference =
         first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->flat_indices);
-    if (difference.empty() && stored->has_overlaps) difference = kRace;  // the AST stores each element only once
+    if (difference.empty() && stored->has_overlaps) difference = kRaceText;  // the AST stores each element only once
     if (!difference.empty()) break;
   }
   return difference;
@@ -282,9 +283,9 @@ ExecutionResult StageRunner::run_code(const Trial& t, const Code& code) const {
 }
 
 template <class Code>
-std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
+std::string StageRunner::difference_of_all_elements(const Trial& t, const Code& code) {
   if constexpr (std::is_same_v<Code, UOp>) {
-    if (t.expected_arrays.empty() || work_of(code) > max_evaluations_) return difference_of_parts(t, code);
+    if (t.expected_arrays.empty() || work_of(code) > max_evaluations_) return difference_of_shortened_loops(t, code);
   } else if (t.expected_arrays.empty()) {
     throw Failure("the kernel is too large for REF");
   }
@@ -300,7 +301,7 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   std::string out = first_difference(ref.compare_arrays(ast_, stored, t.expected_arrays).value_or_throw());
   if (!out.empty()) return out;
   constexpr std::string_view kNote = "to an element already stored to";
-  if (done.notes.find(kNote) != std::string::npos && t.ref_notes.find(kNote) == std::string::npos) return kRace;
+  if (done.notes.find(kNote) != std::string::npos && t.ref_notes.find(kNote) == std::string::npos) return kRaceText;
   return out;
 }
 

@@ -15,11 +15,12 @@
 namespace tgc {
 
 struct StageTrial {
-  using Places = std::map<std::string, std::vector<int64_t>>;
+  using ElementIndices = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected_arrays;  // `expected_arrays` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
   std::string ref_notes = {};
-  mutable std::map<Places, Arrays> computed_parts = {};  // by flat indices: the elements that the AST stores there
+  // by flat indices: the elements that the AST stores there
+  mutable std::map<ElementIndices, Arrays> computed_elements = {};
 };
 
 class StageRunner {
@@ -34,7 +35,7 @@ class StageRunner {
   // Compares the graphs before and after a stage with the AST. Returns "" if `result` stores what the AST stores, or
   // differs in the same way as `input`. Returns the difference if only `result` differs. Returns nullopt if this is
   // unknown.
-  std::optional<std::string> difference(UOp input, UOp result);
+  std::optional<std::string> stage_difference(UOp input, UOp result);
   // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference; nullopt if it is
   // unknown. `most_trials` is the largest number of draws of inputs to try.
   std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
@@ -58,18 +59,18 @@ class StageRunner {
   static constexpr double kMaxEvaluations = 4e6;
   static constexpr double kReducedMaxEvaluations = 1e5;
   using Trial = StageTrial;
-  using Places = StageTrial::Places;
+  using ElementIndices = StageTrial::ElementIndices;
   template <class Code>
   std::optional<std::string> unexplained_difference_of(const Trial& t, const Code& code) const;
   template <class Code>
   std::optional<std::string> compare_with_ast(const Code& code, size_t most_trials);
   template <class Code>
-  std::string difference_of_all(const Trial& t, const Code& code);
-  std::string difference_of_parts(const Trial& t, UOp graph);
-  std::string difference_of_parts(const Trial& t, UOp graph, double work);
+  std::string difference_of_all_elements(const Trial& t, const Code& code);
+  std::string difference_of_shortened_loops(const Trial& t, UOp graph);
+  std::string difference_of_shortened_loops(const Trial& t, UOp graph, double work);
   template <class Code>
   ExecutionResult run_code(const Trial& t, const Code& code) const;
-  const Arrays& expected_arrays_at(const Trial& t, const Places& places) const;
+  const Arrays& expected_arrays_at(const Trial& t, const ElementIndices& places) const;
   const Trial* make_trial(size_t number);
   void run_ast(Trial& t) const;
   bool can_decide();

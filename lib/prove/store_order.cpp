@@ -235,12 +235,12 @@ UOp find_store_race(UOp root) {
     const StoreTarget place = store_target_of(store);
     if (!place.memory || !place.index) continue;
     std::vector<UOp> own;
-    bool is_missing = false;
+    bool differs_between_threads = false;
     for (UOp loop : parallel) {
       if (depends_on(place.index, loop)) own.push_back(loop);
-      else is_missing |= depends_on(store.src(1), loop);
+      else differs_between_threads |= depends_on(store.src(1), loop);
     }
-    if (is_missing) return store;
+    if (differs_between_threads) return store;
     if (own.empty()) continue;
     UOp index = place.index;
     while (index.is(Op::WHERE) && index.src(2).is_const() && index.src(2).is_invalid()) index = index.src(1);

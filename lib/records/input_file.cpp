@@ -105,7 +105,7 @@ Result<bool> LineReader::next_line_text(std::string& out) {
     if (!unread_text_.empty()) {
       size_t end = unread_text_.find('\n');
       std::string_view piece = unread_text_.substr(0, end);
-      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return make_size_error();
+      if (out.size() + piece.size() > size_t(limit_value(Limit::InputBytes))) return make_size_error();
       out.append(piece);
       has_line_end_ = end != std::string_view::npos;
       unread_text_.remove_prefix(piece.size() + has_line_end_);
@@ -120,7 +120,7 @@ Result<bool> LineReader::next_line_text(std::string& out) {
 Status LineReader::read_rest_of_text(std::string& out) {
   for (;;) {
     out.append(std::exchange(unread_text_, {}));
-    if (out.size() > size_t(limit(Limit::InputBytes))) return make_size_error();
+    if (out.size() > size_t(limit_value(Limit::InputBytes))) return make_size_error();
     auto more = fill_chunk();
     if (!more) return more.diag();
     if (!*more) return Unit{};

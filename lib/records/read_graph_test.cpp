@@ -26,7 +26,7 @@ TEST_CASE("formats: a graph survives a round trip through every readable format"
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nc1 = UOp.range(4, 0, AxisType.LOOP)\n"
       "ast = c0.index(c1, ptr=True).store(UOp.const(dtypes.int, 7)).end(c1).sink()");
   REQUIRE(root.ok());
-  for (Format f : {Format::Pyrender, Format::Uops, Format::Repr, Format::Json}) {
+  for (GraphFormat f : {GraphFormat::Pyrender, GraphFormat::Uops, GraphFormat::Repr, GraphFormat::Json}) {
     auto text = write_graph(f, *root);
     REQUIRE(text.ok());
     CHECK(text->back() == '\n');
@@ -35,21 +35,21 @@ TEST_CASE("formats: a graph survives a round trip through every readable format"
     REQUIRE_MESSAGE(back.ok(), name_of(f));
     CHECK_MESSAGE(*pyrender(back->root) == *pyrender(*root), name_of(f));
   }
-  CHECK(write_graph(Format::Nodes, *root)
+  CHECK(write_graph(GraphFormat::Nodes, *root)
         ->starts_with(
             "DEFINE_GLOBAL dtypes.int.ptr(4) 0\nCONST dtypes.index 4\nRANGE dtypes.index (0, AxisType.LOOP)\n"));
-  CHECK(write_graph(Format::Dot, *root)->find("n1 -> n2;") != std::string::npos);
-  CHECK(parse_format("json") == Format::Json);
+  CHECK(write_graph(GraphFormat::Dot, *root)->find("n1 -> n2;") != std::string::npos);
+  CHECK(parse_format("json") == GraphFormat::Json);
   CHECK(!parse_format("jsn"));
 }
 
 TEST_CASE("formats: read_graph_info reads the metadata without the graph") {
   Graph g;
   GraphInfo info{.name = "k", .stage = "expander", .settings = {{"NOOPT", "1"}}};
-  for (Format f : {Format::Pyrender, Format::Repr, Format::Json}) {
+  for (GraphFormat f : {GraphFormat::Pyrender, GraphFormat::Repr, GraphFormat::Json}) {
     auto text = write_graph(f, g.constant(dtypes::int32, 7), info);
     REQUIRE(text.ok());
-    const std::string head = text->substr(0, text->find(f == Format::Json ? "\"nodes\"" : "\n") + 8);
+    const std::string head = text->substr(0, text->find(f == GraphFormat::Json ? "\"nodes\"" : "\n") + 8);
     CHECK_MESSAGE(read_graph_info(detect_input_kind(*text), head + " what is malformed") == info, name_of(f));
   }
   CHECK(read_graph_info(InputKind::Json, R"({"nodes":[],"settings":{"NOOPT":"1"}})") == GraphInfo());

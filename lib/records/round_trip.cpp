@@ -65,8 +65,10 @@ class GraphComparer {
   UOpMap<size_t> number_a_, number_b_;
 };
 
-InputKind kind_of(Format format) {
-  return format == Format::Json ? InputKind::Json : format == Format::Repr ? InputKind::Repr : InputKind::Pyrender;
+InputKind kind_of(GraphFormat format) {
+  return format == GraphFormat::Json   ? InputKind::Json
+         : format == GraphFormat::Repr ? InputKind::Repr
+                                       : InputKind::Pyrender;
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ std::string graph_difference(UOp a, UOp b) {
   return difference ? std::move(difference->text) : std::string();
 }
 
-Result<UOp> round_trip_graph(Format format, UOp root, const GraphInfo& info, Graph& into) {
+Result<UOp> round_trip_graph(GraphFormat format, UOp root, const GraphInfo& info, Graph& into) {
   auto text = write_graph(format, root, info);
   if (!text) return text.diag();
   std::string file = info.name + " (" + info.stage + ", as " + std::string(name_of(format)) + ")";

@@ -20,6 +20,6 @@ inline bool is_same_graph(UOp a, UOp b) { return graph_difference(a, b).empty();
 // Writes the graph in `format` (Pyrender, Repr or Json), reads it into `into` and returns the new root. Fails if
 // writing or reading fails, if detect_input_kind() takes the text for another format, or if the graph or the stated
 // GraphInfo differs. Accepts malformed graphs.
-Result<UOp> round_trip_graph(Format format, UOp root, const GraphInfo& info, Graph& into);
+Result<UOp> round_trip_graph(GraphFormat format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

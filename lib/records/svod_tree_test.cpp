@@ -13,7 +13,7 @@ namespace {
 std::string pyrender_of(std::string_view tree) {
   Graph graph;
   auto read = read_graph(graph, detect_input_kind(tree), tree, "t");
-  return read ? *write_graph(Format::Pyrender, read->root, read->info) : read.diag().message;
+  return read ? *write_graph(GraphFormat::Pyrender, read->root, read->info) : read.diag().message;
 }
 
 TEST_CASE("Svod's trees: a kernel is read as a graph of tinygrad 0.14") {

@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // most elements of a buffer that replaces a node
+constexpr int64_t kMaxStoredElements = 1 << 16;  // most elements of a buffer that replaces a node
 
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
@@ -28,12 +28,12 @@ UOp iteration_number(Graph& g, const std::vector<UOp>& loops, DType index, int64
   size = 1;
   for (size_t i = loops.size(); i-- > 0;) {
     Const most = loops[i].vmax();
-    if (!most.is_int() || most.as_int() >= Int(kMostStored) || most.as_int() < Int(0)) return {};
+    if (!most.is_int() || most.as_int() >= Int(kMaxStoredElements) || most.as_int() < Int(0)) return {};
     UOp loop = loops[i].dtype() == index ? loops[i] : loops[i].cast(index);
     UOp term = size == 1 ? loop : loop * Const(size);
     out = out ? term + out : term;
     size *= most.as_int().small_value() + 1;
-    if (size > kMostStored) return {};
+    if (size > kMaxStoredElements) return {};
   }
   return out ? out : g.constant(index, int64_t(0));
 }

@@ -20,10 +20,10 @@ namespace {
 using Kind = FailureSignature::Kind;
 
 // A limit is needed because tinygrad hangs for some candidates.
-constexpr double kLeastSeconds = 2;
+constexpr double kMinQuestionSeconds = 2;
 
 // Returns a text of all that the interestingness test's answer depends on.
-std::string case_identity(const TestCase& c) {
+std::string case_cache_key(const TestCase& c) {
   std::string out = sha256_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.member);
   if (c.fault) out += c.fault->text();
@@ -34,7 +34,7 @@ std::string case_identity(const TestCase& c) {
 
 }  // namespace
 
-bool is_of_other_release(const Session& session) {
+bool uses_other_tinygrad_release(const Session& session) {
   if (!session.tinygrad_pool) return false;
   auto& tinygrad = session.tinygrad_pool->facts();
   return tinygrad && release_of(tinygrad->producer) != Release::v0_12;
@@ -74,7 +74,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   const auto begin = Clock::now();
   FailingInputs failing;
   auto failure = catch_failures([&] { return examine_case(c, nullptr, failing).value_or_throw(); });
-  tinygrad_process_.set_limit_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
+  tinygrad_process_.set_limit_seconds(std::max(kMinQuestionSeconds, 3 * seconds_since(begin)));
   if (!failure) return failure;
   auto verdict = failure->bisect_facts.find("verdict");
   // A wrong index may make a device store wrong values, but make REF stop at an access out of bounds: accept both.
@@ -90,7 +90,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
                            std::string(name_of(failure->symptom.kind)) + "'" +
                            (failure->symptom.message.empty() ? "" : ": " + failure->symptom.message)};
   CachedAnswer known{Answer::Yes, failure->symptom.kind};
-  if (is_wrong_live_) {
+  if (reduces_live_failure_) {
     known.inputs = arrays_to_bundle(failing.inputs);
     run_options_.input.variables.insert(failing.variables.begin(), failing.variables.end());
     TestCase failing_case = c;
@@ -101,7 +101,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   validity_checks_.emplace(c, run_options_.input.variables, run_options_.device.ref_options_in_process());
   if (has_stages_)
     case_prefilter_.emplace(session_, c, failure->symptom, failure->bisect_facts, run_options_.input.variables);
-  cached_answers_[case_identity(c)] = std::move(known);
+  cached_answers_[case_cache_key(c)] = std::move(known);
   return initial_failure_ = *failure;
 }
 
@@ -116,7 +116,7 @@ InterestingnessTest::Answer InterestingnessTest::quick_answer_for(const TestCase
     if (auto it = cached_answers_.find(key); it != cached_answers_.end()) return it->second.answer;
   }
   // reject a loop without an END, which tinygrad accepts: it prints a source without the closing brace
-  const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
+  const bool ends_loops = !reduces_live_failure_ || ranges_of(c.root).empty();
   bool may = ends_loops && is_sound(c) &&
              (!validity_checks_ || (validity_checks_->has_effect(c) && validity_checks_->is_within_bounds(c)));
   if (may && has_prefilter()) {
@@ -128,17 +128,17 @@ InterestingnessTest::Answer InterestingnessTest::quick_answer_for(const TestCase
 }
 
 std::optional<bool> InterestingnessTest::cached_answer(const TestCase& c) {
-  Answer known = quick_answer_for(c, case_identity(c));
+  Answer known = quick_answer_for(c, case_cache_key(c));
   return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
 }
 
 bool InterestingnessTest::is_interesting(const TestCase& c) {
-  std::string key = case_identity(c);
+  std::string key = case_cache_key(c);
   if (Answer known = quick_answer_for(c, key); known != Answer::Maybe) return known == Answer::Yes;
   num_calls_++;
   FailingInputs failing;
   auto failure = catch_failures([&] { return examine_case(c, &initial_failure_, failing).value_or_throw(); });
-  bool same = failure && is_same_failure(*failure) && validity_checks_->are_accesses_within(c);
+  bool same = failure && is_same_failure(*failure) && validity_checks_->keeps_bounds_in_ref(c);
   std::lock_guard guard(mutex_);
   cached_answers_[key] = {same ? Answer::Yes : Answer::No, same ? failure->symptom.kind : Kind::None};
   if (same) cached_answers_[key].inputs = arrays_to_bundle(failing.inputs);
@@ -147,13 +147,13 @@ bool InterestingnessTest::is_interesting(const TestCase& c) {
 
 std::vector<ReproArray> InterestingnessTest::inputs_of(const TestCase& c) const {
   std::lock_guard guard(mutex_);
-  auto it = cached_answers_.find(case_identity(c));
+  auto it = cached_answers_.find(case_cache_key(c));
   return it == cached_answers_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
 }
 
 FailureSignature::Kind InterestingnessTest::failure_kind_of(const TestCase& c) const {
   std::lock_guard guard(mutex_);
-  auto it = cached_answers_.find(case_identity(c));
+  auto it = cached_answers_.find(case_cache_key(c));
   return it == cached_answers_.end() || it->second.answer != Answer::Yes ? initial_failure_.symptom.kind
                                                                              : it->second.symptom;
 }
@@ -168,7 +168,7 @@ Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, con
     return out;
   }
   if (failure_criterion_.kind == Kind::Differs) return find_difference(c);
-  if (is_wrong_live_) return examine_live_case(c, same, failing);
+  if (reduces_live_failure_) return examine_live_case(c, same, failing);
   InputGraph in = make_compiled_case(c);
   const RunOptions options = options_with_bundle(run_options_, in);
   auto symptom = failure_signature_of(session_, in, options);

@@ -37,16 +37,15 @@ struct ObservedFailure {
 };
 
 // Returns true if the session has a live pipeline of another release than 0.12.0.
-bool is_of_other_release(const Session& session);
+bool uses_other_tinygrad_release(const Session& session);
 
 class InterestingnessTest {
  public:
   // `options` says how to run cases, except for the device and the arrays, which are part of each case.
   InterestingnessTest(const Session& session, RunOptions options, FailureCriterion criterion)
-      : session_(session),
-        run_options_(std::move(options)),
-        failure_criterion_(std::move(criterion)),
-        is_wrong_live_(failure_criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
+      : session_(session), run_options_(std::move(options)), failure_criterion_(std::move(criterion)),
+        reduces_live_failure_(failure_criterion_.kind == FailureSignature::Kind::Wrong &&
+                              uses_other_tinygrad_release(session)),
         tinygrad_process_(failure_criterion_.script_command, session.cancel_check()) {}
 
   // Determines the failure of the initial case `c`. Must be called before the other functions. Fails if `c` does not
@@ -63,7 +62,7 @@ class InterestingnessTest {
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
   // Returns true if cases are tried with newly drawn arrays, too.
-  bool has_drawn_arrays() const { return is_wrong_live_; }
+  bool has_drawn_arrays() const { return reduces_live_failure_; }
 
   // Returns the kind of failure that was found for `c`; if none was found, the kind of the initial case.
   FailureSignature::Kind failure_kind_of(const TestCase& c) const;
@@ -91,7 +90,8 @@ class InterestingnessTest {
   const Session& session_;
   RunOptions run_options_;
   FailureCriterion failure_criterion_;
-  const bool is_wrong_live_;  // the failure: a live pipeline of another release than 0.12.0 computes wrong values
+  // the failure: a live pipeline of another release than 0.12.0 computes wrong values
+  const bool reduces_live_failure_;
   TinygradProcess tinygrad_process_;
   ObservedFailure initial_failure_;
   bool has_stages_ = true;

@@ -91,7 +91,7 @@ bool CasePrefilter::may_fail(const TestCase& c) const {
     case CheckedProperty::Nothing: return true;
     case CheckedProperty::Rule:
       if (blamed_rewrite_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
-      if (!may_rule_differ(c)) return false;
+      if (!may_rule_sides_differ(c)) return false;
       if (failure_symptom_.kind == Kind::Refused) return is_refused(c);
       return blamed_rewrite_.at("verdict") == "divergence" || is_rule_relevant(c);
     case CheckedProperty::Bounds: return may_go_out_of_bounds(c);
@@ -156,7 +156,7 @@ std::string CasePrefilter::source_text_of(const TestCase& c) const {
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
 // any application suffices, but a seeded fault must have changed an application of some rule.
-bool CasePrefilter::may_rule_differ(const TestCase& c) const {
+bool CasePrefilter::may_rule_sides_differ(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;

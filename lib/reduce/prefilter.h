@@ -34,7 +34,7 @@ class CasePrefilter {
   enum class CheckedProperty : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
   CheckedProperty property_to_check() const;
   bool can_be_bisected(const TestCase& c) const;
-  bool may_rule_differ(const TestCase& c) const;
+  bool may_rule_sides_differ(const TestCase& c) const;
   bool is_rule_relevant(const TestCase& c) const;
   bool is_blamed_rule(const Rule& rule, const char* branch) const;
   bool is_refused(const TestCase& c) const;

@@ -18,9 +18,9 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // a candidate of at most so many nodes is not reduced along other chains
-constexpr size_t kSmall = 400;    // with a prefilter, single steps are fast for fewer nodes
-constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
+constexpr size_t kMaxSmallCaseNodes = 6;  // a candidate of at most so many nodes is not reduced along other chains
+constexpr size_t kMaxNodesForSingleSteps = 400;    // with a prefilter, single steps are fast for fewer nodes
+constexpr size_t kMinCutNodes = 6;  // a node that dominates fewer nodes is not replaced by an array
 
 class Reduction {
  public:
@@ -43,7 +43,7 @@ class Reduction {
     show_progress();
     const TestCase given = best_;
     if (!is_stopped()) make_large_cuts();
-    if (test_.has_prefilter()) try_smallest_end(given);
+    if (test_.has_prefilter()) try_chain_with_smallest_end(given);
     else apply_simplifications(all_simplifications());
     apply_single_steps();
     if (test_.has_prefilter()) try_other_chains(given);
@@ -123,10 +123,10 @@ class Reduction {
   }
 
   // If the chain of another beginning than best_ ends with the smallest case, and this case fails, tries that chain.
-  void try_smallest_end(const TestCase& given) {
+  void try_chain_with_smallest_end(const TestCase& given) {
     CaseChain smallest = filtered_chain({untested_slice_ ? CaseChain{best_, *untested_slice_} : CaseChain{best_}});
     const size_t left = smallest.back().num_nodes();
-    if (left <= kFew || is_stopped()) return;
+    if (left <= kMaxSmallCaseNodes || is_stopped()) return;
     bool is_own = true;
     for (const ChainStart& start : other_chain_starts(given, left)) {
       CaseChain chain = filtered_chain(start);
@@ -152,7 +152,7 @@ class Reduction {
       try_chain({ddmin(start.chain[0], start.replacement, fails).back()});
     }
   }
-  bool is_small_enough() const { return best_.num_nodes() <= kFew || is_stopped(); }
+  bool is_small_enough() const { return best_.num_nodes() <= kMaxSmallCaseNodes || is_stopped(); }
 
   // If the chain ends with a smaller case than best_, applies single steps to its last failing case.
   void try_chain(const CaseChain& chain) {
@@ -180,9 +180,9 @@ class Reduction {
     if (has_stages && (slice_to_rewrite() || is_stopped())) return;
     if (has_stages) begin_at_stage();
     else if (!test_.has_prefilter()) try_first_application();
-    if (test_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kSmall))
+    if (test_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kMaxNodesForSingleSteps))
       return;  // single steps are fast for such a case
-    accept_first(single_store_cases(best_));
+    accept_first_candidate(single_store_cases(best_));
     while (cut_to_descendant()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
@@ -202,7 +202,7 @@ class Reduction {
     TestCase in_ref = best_;  // use REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
     auto later = case_before_stage(own_session_, in_ref, failing_stage());
-    bool is_likely = later && later->num_nodes() < kSmall && test_.has_prefilter() && may_fail(*later);
+    bool is_likely = later && later->num_nodes() < kMaxNodesForSingleSteps && test_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
       untested_slice_ = std::move(later);
       return;
@@ -274,7 +274,7 @@ class Reduction {
 
   // Accepts the first candidate that is smaller and fails, and returns its index; nullopt if there is none. Begins at
   // index `from` and wraps around at the end. Tests session_.num_jobs candidates in parallel.
-  std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
+  std::optional<size_t> accept_first_candidate(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.num_jobs);
     for (size_t i = 0; i < n && !is_stopped();) {
       std::vector<std::pair<size_t, TestCase>> batch;
@@ -331,7 +331,7 @@ class Reduction {
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= chain.size() || !(s == chain[fails + 1])))
         others.push_back([this, s] { return single_store_case(best_, s); });
-    return accept_first(others).has_value();
+    return accept_first_candidate(others).has_value();
   }
 
   // ---- replacing large parts by buffers with their values: all parts at once, then half of them, down to one part
@@ -357,7 +357,7 @@ class Reduction {
     UOp value = stored_value(best_.root);
     UOpSet covered(*best_.graph);
     for (auto& [u, size] : nodes_by_dominated_count(best_.root)) {
-      if (size < kWorthACut || !is_storable(u) || (value && u == value) || covered.contains(u)) continue;
+      if (size < kMinCutNodes || !is_storable(u) || (value && u == value) || covered.contains(u)) continue;
       if (needed.contains(sha256_hex(key_of(u)))) continue;
       out.push_back(u);
       for (UOp below : toposort(u)) covered.insert(below);
@@ -424,7 +424,7 @@ class Reduction {
         if (fails) set_best(std::move(chain[fails]));
         else if (is_sliced && !is_stopped()) slice_with_test(), most = SIZE_MAX;
       } else {
-        auto taken = has_prefilter ? std::nullopt : accept_first(all_candidates(best_), from);
+        auto taken = has_prefilter ? std::nullopt : accept_first_candidate(all_candidates(best_), from);
         if (!taken) return;
         from = *taken, most = SIZE_MAX;
       }

@@ -19,7 +19,7 @@ ReduceReport reduce_first_wrong_kernel(const Session& session, const RunOptions&
   FailingKernelFinder finder(session);
   RunOptions watched = options;
   watched.compare.reference_device = "none";
-  watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  watched.model.on_kernel = [&](const ScheduledKernelRun& step) { finder.end_kernel(step); };
   ModelReport model = run(watched);
   FailingKernel* kernel = finder.found_kernel();
   if (!kernel && !model.error.empty())

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
+constexpr OpSet kMemoryOps = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
 // Returns the number of levels of a pattern. The root counts as a level; alternatives are no level of their own.
 size_t pattern_levels(const pat::PatNode* p) {
@@ -22,12 +22,12 @@ size_t pattern_levels(const pat::PatNode* p) {
   return below + (p->has_alternatives ? 0 : 1);
 }
 
-// Returns true if the node computes integers or bools without any of the ops kMemory. A slice keeps such nodes, because
-// rules depend on their bounds.
+// Returns true if the node computes integers or bools without any of the ops kMemoryOps. A slice keeps such nodes,
+// because rules depend on their bounds.
 bool is_integer_arithmetic(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
-  return counts && !op_in_backward_slice_with_self(u, kMemory);
+  return counts && !op_in_backward_slice_with_self(u, kMemoryOps);
 }
 
 struct SliceRegion {

@@ -10,9 +10,9 @@
 namespace tgc {
 namespace {
 
-bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
+bool is_number_constant(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
-UOp constant_for(UOp u, int value) {
+UOp constant_of_dtype(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
   return u.graph().constant(d, c);
@@ -52,7 +52,8 @@ void add_smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   UOpSet above(u.graph());  // `u` and all nodes that depend on `u`
   for (UOp other : toposort(c.root)) {
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
-    bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
+    bool fits =
+        other.dtype() == u.dtype() && !above.contains(other) && (is_number_constant(other) || is_storable(other));
     if (fits && there < 4)
       there++, out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   }
@@ -77,7 +78,7 @@ void add_smaller_loops(Candidates& out, const TestCase& c, UOp range) {
   });
   UOp last = range.const_like(range.vmax());  // try the last iteration, where many accesses out of bounds occur
   out.push_back([&c, range, last] { return replace_root(c, replace_nodes(c.root, {{range, last}})); });
-  if (!is_number(range.src(0))) return;
+  if (!is_number_constant(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low_64_bits();
   for (int64_t other : {int64_t(2), size / 2})
     if (other < size && other >= 2) {
@@ -107,7 +108,7 @@ TestCase without_opts(const TestCase& c) {
 TestCase with_small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
-    if (!is_number(u)) continue;
+    if (!is_number_constant(u)) continue;
     double v = u.arg().to_const().to_double();
     bool is_float = dtypes::is_float(u.dtype());
     bool is_large = is_float ? v != 0 && v != 1 : !dtypes::is_bool(u.dtype()) && v > 2;
@@ -130,8 +131,8 @@ TestCase with_plain_dtypes(const TestCase& c) {
     std::vector<UOp> src;
     for (UOp s : u.src()) src.push_back(now[s]);
     UOp same = u.with_src(src);
-    now[u] =
-        is_number(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const()) : same.with_dtype(plainer(u.dtype()));
+    now[u] = is_number_constant(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const())
+                                   : same.with_dtype(plainer(u.dtype()));
   }
   if (now[c.root] == c.root) return {};
   TestCase out = replace_root(c, now[c.root]);
@@ -254,7 +255,7 @@ TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values) {
   Replacements pairs;
   for (UOp u : values) {
     bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
-    pairs.emplace_back(u, constant_for(u, is_place ? 0 : 2));
+    pairs.emplace_back(u, constant_of_dtype(u, is_place ? 0 : 2));
   }
   return replace_root(c, replace_nodes(c.root, pairs));
 }
@@ -274,11 +275,11 @@ Candidates single_store_cases(const TestCase& c) {
 UOp replacement_of_node(UOp u) {
   for (UOp s : u.src())
     if (s.dtype() == u.dtype()) return s;
-  return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? constant_for(u, 1) : UOp();
+  return (is_storable(u) || is_number_constant(u)) && u.dtype().count() == 1 ? constant_of_dtype(u, 1) : UOp();
 }
 
 UOp runnable_replacement_of(UOp u) {
-  if (u.in({Op::RANGE, Op::SPECIAL})) return constant_for(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
+  if (u.in({Op::RANGE, Op::SPECIAL})) return constant_of_dtype(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
   return replacement_of_node(u);
 }
 
@@ -287,7 +288,7 @@ Candidates simpler_node_cases(const TestCase& c, UOp u) {
   auto become = [&](UOp other) {
     out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   };
-  if (is_number(u)) return add_smaller_constants(out, c, u), out;
+  if (is_number_constant(u)) return add_smaller_constants(out, c, u), out;
   if (u.num_src() > 0 && (is_storable(u) || u.in({Op::RANGE, Op::SPECIAL})))
     for (UOp there : constants_before(c, u)) become(there);
   if (u.in({Op::RANGE, Op::SPECIAL})) return add_smaller_loops(out, c, u), out;
@@ -310,9 +311,9 @@ Candidates simpler_node_cases(const TestCase& c, UOp u) {
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(constant_for(u, 2));  // 2 first, because rules fold 1 and 0
-    become(constant_for(u, 1));
-    if (is_bool || u.dtype().is(Scalar::Index)) become(constant_for(u, 0));
+    if (!is_bool) become(constant_of_dtype(u, 2));  // 2 first, because rules fold 1 and 0
+    become(constant_of_dtype(u, 1));
+    if (is_bool || u.dtype().is(Scalar::Index)) become(constant_of_dtype(u, 0));
   }
   if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop the loops
   return out;

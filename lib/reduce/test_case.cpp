@@ -72,9 +72,9 @@ TestCase replace_root(const TestCase& c, UOp root) {
 bool is_ast(const TestCase& c) { return spec_after_stage(c.info.stage) == Spec::Kernel; }
 
 std::vector<double> case_sizes_of(const TestCase& c) {
-  double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
+  double nodes = 0, loops = 0, num_rare_dtypes = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
   for (UOp u : toposort(c.root)) {
-    nodes++, odd += dtype_rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
+    nodes++, num_rare_dtypes += dtype_rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
     if (u.is(Op::CONST)) numbers += arg_magnitude(u.arg());
     if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
   }
@@ -87,7 +87,7 @@ std::vector<double> case_sizes_of(const TestCase& c) {
   }
   if (c.fault) settings += double(c.fault->application_number - 1);
   for (const ReproArray& a : c.inputs) bytes += double(a.bytes.size());
-  return {nodes, loops, settings, odd, numbers, bytes};
+  return {nodes, loops, settings, num_rare_dtypes, numbers, bytes};
 }
 
 UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops) {

@@ -51,14 +51,14 @@ bool ValidityChecker::is_within_bounds(const TestCase& c) const {
   return !is_bounded_ || !is_ast(c) || !may_leave_any_buffer(c.root);
 }
 
-bool ValidityChecker::are_accesses_within(const TestCase& c) const {
-  if (!has_access_outside(c)) return true;
+bool ValidityChecker::keeps_bounds_in_ref(const TestCase& c) const {
+  if (!leaves_bounds_in_ref(c)) return true;
   std::lock_guard guard(mutex_);
-  if (!has_initial_access_outside_) has_initial_access_outside_ = has_access_outside(initial_case_);
-  return *has_initial_access_outside_;
+  if (!initial_case_leaves_bounds_) initial_case_leaves_bounds_ = leaves_bounds_in_ref(initial_case_);
+  return *initial_case_leaves_bounds_;
 }
 
-bool ValidityChecker::has_access_outside(const TestCase& c) const {
+bool ValidityChecker::leaves_bounds_in_ref(const TestCase& c) const {
   if (!may_leave_any_buffer(c.root)) return false;
   const Arrays inputs = arrays_from_bundle(c.inputs);
   auto done = catch_failures([&] {

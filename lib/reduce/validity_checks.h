@@ -26,11 +26,11 @@ class ValidityChecker {
   // bounds.
   bool is_within_bounds(const TestCase& c) const;
   // Returns true if all accesses stay within their buffers when REF runs the case, or if the initial case has an access
-  // out of bounds. Several threads may call are_accesses_within() if each passes a case with its own Graph.
-  bool are_accesses_within(const TestCase& c) const;
+  // out of bounds. Several threads may call keeps_bounds_in_ref() if each passes a case with its own Graph.
+  bool keeps_bounds_in_ref(const TestCase& c) const;
 
  private:
-  bool has_access_outside(const TestCase& c) const;
+  bool leaves_bounds_in_ref(const TestCase& c) const;
 
   TestCase initial_case_;
   VariableValues variable_values_;
@@ -38,7 +38,7 @@ class ValidityChecker {
   bool has_stores_, is_bounded_;
   mutable std::mutex mutex_;
   // unset until it is needed
-  mutable std::optional<bool> has_initial_access_outside_;
+  mutable std::optional<bool> initial_case_leaves_bounds_;
 };
 
 }  // namespace tgc

@@ -108,8 +108,8 @@ void BucketPrograms::assign_op_numbers() {
   needed.for_each([&](Op op) { op_numbers[size_t(op)] = ++n; });
   for (MatchProgram& p : programs)
     p.needed_ops.for_each([&](Op op) { p.needed_op_bits |= uint32_t(1) << (op_numbers[size_t(op)] - 1); });
-  num_classes = size_t(1) << n;
-  first_dtype_class = classes.fetch_add(num_classes);
+  num_op_classes = size_t(1) << n;
+  first_op_class = classes.fetch_add(num_op_classes);
 }
 
 void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, size_t number) {
@@ -120,14 +120,14 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
   struct PendingNode {
     const PatternChoice* node;
     uint8_t parent, child, depth;
-    uint8_t near;
+    uint8_t near_position;
   };
   std::vector<PendingNode> queue{{&chosen, 0, 0, 0, NearSources::kFar}};
   std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
-    TGC_CHECK(k < kMaxPatternNodes && n.children.size() < kNumLengths - 1, "pattern too large");
+    TGC_CHECK(k < kMaxPatternNodes && n.children.size() < kNumSourceCounts - 1, "pattern too large");
     MatchStep step{.parent = parent,
                    .child = child,
                    .destination_register = uint8_t(k),
@@ -169,8 +169,8 @@ namespace {
 
 // The functions *_allowed call accept(value) for every value of a fact that the pattern node `n` accepts.
 template <class Accept>
-void visit_lengths_allowed(const PatNode& n, Accept accept) {
-  for (size_t length = 0; length < kNumLengths; length++)
+void visit_source_counts_allowed(const PatNode& n, Accept accept) {
+  for (size_t length = 0; length < kNumSourceCounts; length++)
     if (n.sources == PatNode::Sources::Exact ? length == n.children.size()
                                              : n.sources != PatNode::Sources::Prefix || length >= n.children.size())
       accept(length);
@@ -231,7 +231,7 @@ void BucketPrograms::fill_fact_masks(size_t values, Mask mask, const std::vector
 }
 
 void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
-  auto lengths = [](const PatNode& n, auto accept) { visit_lengths_allowed(n, accept); };
+  auto lengths = [](const PatNode& n, auto accept) { visit_source_counts_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { visit_dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { visit_kinds_allowed(n, accept); };
   // The masks of sources accept a missing source: `each` patterns allow it, and the length masks reject it for other
@@ -239,10 +239,11 @@ void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };
-  length_masks.resize(kNumLengths * num_mask_words);
+  source_count_masks.resize(kNumSourceCounts * num_mask_words);
   dtype_masks.resize(kNumDTypeClasses * num_mask_words);
   kind_masks.resize((kAbsentKind + 1) * num_mask_words);
-  fill_fact_masks(kNumLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, root_pattern, lengths);
+  fill_fact_masks(
+      kNumSourceCounts, [&](size_t i) -> uint64_t& { return source_count_masks[i]; }, all, root_pattern, lengths);
   fill_fact_masks(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
       [](const PatternChoice& c) { return pattern_with_dtypes(root_pattern(c)); }, dtypes);

@@ -55,7 +55,7 @@ inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 constexpr size_t kNumOpPositions = 3;      // the first 3 sources of a node have masks for their op
 constexpr size_t kNumDTypePositions = 2;   // the first 2 sources of a node have masks for their dtype
 constexpr size_t kNumNearPositions = 4;
-constexpr size_t kNumLengths = 9;          // classes of source counts: 0 to 7, and 8 or more
+constexpr size_t kNumSourceCounts = 9;          // classes of source counts: 0 to 7, and 8 or more
 constexpr size_t kAbsentKind = kNumNodeKinds;
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
@@ -103,15 +103,15 @@ struct BucketPrograms {
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> match_steps;
   size_t num_mask_words;
-  std::vector<uint64_t> length_masks;  // at index n * num_mask_words: the mask for n sources (8: 8 or more)
+  std::vector<uint64_t> source_count_masks;  // at index n * num_mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> near_programs;    // mask of the programs that use the masks in KindMasks::near
   // indexed by op: the number, from 1, of an op that occurs in the `needed_ops` of a program; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
-  size_t num_classes = 1;                       // number of values of op_class_of(): 2 ** (number of numbered ops)
-  // RuleStats::tries_by_index_[first_dtype_class + c] counts tries at nodes of class c
-  size_t first_dtype_class = 0;
+  size_t num_op_classes = 1;                       // number of values of op_class_of(): 2 ** (number of numbered ops)
+  // RuleStats::tries_by_class_[first_op_class + c] counts tries at nodes of class c
+  size_t first_op_class = 0;
 
   explicit BucketPrograms(std::vector<const Rule*> rules);
   // Returns the class of node `u`: the set of ops among its sources, as a bit set in which only numbered ops count.

@@ -6,13 +6,13 @@
 namespace tgc {
 
 namespace {
-constexpr int kPlaceBits = 62;
-constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
+constexpr int kPositionBits = 62;
+constexpr uint64_t kEnd = uint64_t(1) << kPositionBits;
 }  // namespace
 
 void DeferredFrames::clear() {
   for (const FrameEntry& e : frame_entries_)  // a frame still waits only if an exception ended the previous rewrite
-    if (e.node) waiting_entries_[e.node.id()] = 0;
+    if (e.blocking_node) waiting_entries_[e.blocking_node.id()] = 0;
   frame_entries_.clear(), near_frames_.clear(), far_frames_.clear(), next_round_frames_.clear();
   current_entry_ = free_entry_ = 0, size_ = 0;
 }
@@ -34,11 +34,11 @@ void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
   };
   if (look() < 2) make_room_after(current_entry_), look();
   // use little of the gap before the next entry's position, because the next frame is probably added after this one
-  uint64_t place = frame_entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
+  uint64_t position = frame_entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waiting_entries_.size()) waiting_entries_.resize(waits_for.id() + 1 + waits_for.id() / 2);
   uint32_t next = frame_entries_[current_entry_].next;
-  frame_entries_[at] = {frame,          waits_for, place,
+  frame_entries_[at] = {frame,          waits_for, position,
                         current_entry_, next,      std::exchange(waiting_entries_[waits_for.id()], at)};
   frame_entries_[current_entry_].next = frame_entries_[next].prev = at;
   current_entry_ = at;
@@ -51,7 +51,7 @@ void DeferredFrames::unblock_frames(uint32_t& first) {
     ReadyFrame ready{frame_entries_[i].ring_position, i};
     if (ready.ring_position > now) insert_ready_frame(ready);
     else next_round_frames_.push_back(ready);
-    frame_entries_[i].node = {};
+    frame_entries_[i].blocking_node = {};
   }
 }
 
@@ -106,7 +106,7 @@ void DeferredFrames::make_room_after(uint32_t at) {
       first = frame_entries_[first].prev;
     for (uint32_t n; (n = frame_entries_[last].next) && frame_entries_[n].ring_position < low + length; count++)
       last = n;
-    if (bits < kPlaceBits && double(count) > density * double(length)) continue;
+    if (bits < kPositionBits && double(count) > density * double(length)) continue;
     for (uint64_t i = 0; i < count; i++, first = frame_entries_[first].next)
       frame_entries_[first].ring_position = low + i * (length / count);
     for (auto* frames : {&near_frames_, &far_frames_, &next_round_frames_})

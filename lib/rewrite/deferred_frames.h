@@ -20,7 +20,7 @@ namespace tgc {
 struct RewriteFrame {
   UOp node;
   UOp new_node;
-  uint32_t stage;
+  uint32_t next_step;
 };
 
 class DeferredFrames {
@@ -39,7 +39,7 @@ class DeferredFrames {
   template <class IsDone>
   void recheck_blocked_frames(IsDone is_done) {
     for (uint32_t i = frame_entries_[0].next; i; i = frame_entries_[i].next)
-      if (is_done(frame_entries_[i].node)) mark_node_done(frame_entries_[i].node);
+      if (is_done(frame_entries_[i].blocking_node)) mark_node_done(frame_entries_[i].blocking_node);
   }
   // Removes the next unblocked frame in ring order and stores it in `next`. Returns false if no frame is unblocked.
   bool take_next_frame(RewriteFrame& next);
@@ -47,7 +47,7 @@ class DeferredFrames {
  private:
   struct FrameEntry {
     RewriteFrame frame;
-    UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
+    UOp blocking_node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t ring_position;
     uint32_t prev, next;      // neighbours in the ring; `next` also links unused entries
     uint32_t next_waiter;     // index of the next entry that waits for the same node; 0 if there is none

@@ -57,7 +57,7 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
     REQUIRE(waiting.take_next_frame(next) == any);
     REQUIRE(waiting.size() == plain.queue.size());
     if (!any) continue;
-    REQUIRE(next.stage == expected);
+    REQUIRE(next.next_step == expected);
     taken++;
   }
   return taken;
@@ -95,7 +95,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   waiting.mark_node_done(never);
   RewriteFrame next;
   std::vector<uint32_t> order;
-  while (waiting.take_next_frame(next)) order.push_back(next.stage);
+  while (waiting.take_next_frame(next)) order.push_back(next.next_step);
   REQUIRE(order.size() == 2002);
   CHECK(order[1998] == 3);  // the frames ahead of the current position are taken first, the newest one before the rest
   CHECK(order[1999] == 2);

@@ -19,13 +19,13 @@ struct RequestedFault {
   uint64_t max_applications = 0;
 };
 struct FaultWarnings {
-  std::mutex lock;
-  std::set<std::string> texts;
-  std::map<std::string, RequestedFault> expected = {};
+  std::mutex mutex;
+  std::set<std::string> warning_texts;
+  std::map<std::string, RequestedFault> requested_faults = {};
 
   RequestedFault& entry_of(const FaultSpec& spec) {
     FaultSpec alone{spec.rule, spec.application_number, spec.kind};
-    return expected.try_emplace(alone.text(), RequestedFault{alone}).first->second;
+    return requested_faults.try_emplace(alone.text(), RequestedFault{alone}).first->second;
   }
 };
 FaultWarnings& fault_warnings() {
@@ -49,15 +49,15 @@ bool has_value(UOp u) {
 
 namespace {
 
-constexpr std::string_view kPlaces[] = {"", "tensor", "renderer", "llvm", "endless", "shortcut"};
+constexpr std::string_view kKindPrefixes[] = {"", "tensor", "renderer", "llvm", "endless", "shortcut"};
 
 std::optional<FaultSpec> parse_single_fault(std::string_view text) {
   FaultSpec out;
   std::string_view name = text.substr(0, text.find('@'));
   if (size_t colon = name.find(':'); colon != name.npos) {
-    auto place = std::ranges::find(kPlaces, name.substr(0, colon));
-    if (place == std::end(kPlaces)) return std::nullopt;
-    out.kind = FaultSpec::Kind(place - kPlaces), name.remove_prefix(colon + 1);
+    auto prefix = std::ranges::find(kKindPrefixes, name.substr(0, colon));
+    if (prefix == std::end(kKindPrefixes)) return std::nullopt;
+    out.kind = FaultSpec::Kind(prefix - kKindPrefixes), name.remove_prefix(colon + 1);
   }
   out.rule = name;
   if (out.rule.empty()) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<FaultSpec> parse_single_fault(std::string_view text) {
 }  // namespace
 
 std::string FaultSpec::text() const {
-  std::string out = kind == Kind::Kernel ? "" : std::string(kPlaces[size_t(kind)]) + ":";
+  std::string out = kind == Kind::Kernel ? "" : std::string(kKindPrefixes[size_t(kind)]) + ":";
   out += rule + (application_number > 1 ? "@" + std::to_string(application_number) : "");
   for (const FaultSpec& other : other_faults) out += "," + other.text();
   return out;
@@ -147,29 +147,29 @@ UOp change_some_value(UOp u) {
 }
 
 void record_requested_fault(const FaultSpec& spec) {
-  std::lock_guard guard(fault_warnings().lock);
+  std::lock_guard guard(fault_warnings().mutex);
   (void)fault_warnings().entry_of(spec);
 }
 
 void record_seeded_fault(const FaultSpec& spec) {
-  std::lock_guard guard(fault_warnings().lock);
+  std::lock_guard guard(fault_warnings().mutex);
   fault_warnings().entry_of(spec).was_seeded = true;
 }
 
-Fault::Fault(const FaultSpec& spec) {
+FaultOverride::FaultOverride(const FaultSpec& spec) {
   add_seeded_fault(spec);
 }
 
-void Fault::add_seeded_fault(const FaultSpec& spec) {
+void FaultOverride::add_seeded_fault(const FaultSpec& spec) {
   record_requested_fault(spec);
   seeded_faults_.push_back({spec});
   for (const FaultSpec& other : spec.other_faults) add_seeded_fault(other);
 }
 
-UOp Fault::choose_result(const RuleHit& hit, UOp before, UOp after) {
+UOp FaultOverride::choose_result(const RuleHit& hit, UOp before, UOp after) {
   for (SeededFault& one : seeded_faults_) {
     if (hit.rule->name != one.spec.rule) continue;
-    std::lock_guard guard(fault_warnings().lock);
+    std::lock_guard guard(fault_warnings().mutex);
     RequestedFault& expected = fault_warnings().entry_of(one.spec);
     expected.max_applications = std::max(expected.max_applications, ++one.num_applications);
     if (one.spec.kind == FaultSpec::Kind::Endless && one.num_applications >= one.spec.application_number) {
@@ -179,16 +179,16 @@ UOp Fault::choose_result(const RuleHit& hit, UOp before, UOp after) {
     if (one.num_applications != one.spec.application_number) continue;
     expected.was_seeded = true;
     if (UOp other = change_value(after); other && !(other == before)) return other;
-    fault_warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application_number) + " of " +
-                                  one.spec.rule + " makes a node without a value (" + std::string(name_of(after.op())) +
-                                  "): nothing is changed");
+    fault_warnings().warning_texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application_number) +
+                                          " of " + one.spec.rule + " makes a node without a value (" +
+                                          std::string(name_of(after.op())) + "): nothing is changed");
   }
   return after;
 }
 
 void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
   if (way != ShortcutWay::Quick || what.name != fault_spec_.rule) return;
-  std::lock_guard guard(fault_warnings().lock);
+  std::lock_guard guard(fault_warnings().mutex);
   RequestedFault& expected = fault_warnings().entry_of(fault_spec_);
   expected.max_applications = std::max(expected.max_applications, ++num_seen_results_);
   if (num_seen_results_ != fault_spec_.application_number) return;
@@ -212,11 +212,11 @@ std::string unseeded_fault_text(const RequestedFault& e) {
 }  // namespace
 
 std::vector<std::string> extract_fault_warnings() {
-  std::lock_guard guard(fault_warnings().lock);
-  std::vector<std::string> out(fault_warnings().texts.begin(), fault_warnings().texts.end());
-  fault_warnings().texts.clear();
+  std::lock_guard guard(fault_warnings().mutex);
+  std::vector<std::string> out(fault_warnings().warning_texts.begin(), fault_warnings().warning_texts.end());
+  fault_warnings().warning_texts.clear();
   const bool is_of_bundle = !std::getenv("TGC_FAULT");
-  for (auto& [text, e] : fault_warnings().expected)
+  for (auto& [text, e] : fault_warnings().requested_faults)
     if (!e.was_seeded && !std::exchange(e.is_reported, true))
       out.push_back((is_of_bundle ? "the bundle's fault: " : "TGC_FAULT: ") + unseeded_fault_text(e) +
                     ": nothing is changed");

@@ -54,9 +54,9 @@ UOp change_value(UOp u);
 UOp change_some_value(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.
-class Fault : public RewriteOverride {
+class FaultOverride : public RewriteOverride {
  public:
-  explicit Fault(const FaultSpec& spec);
+  explicit FaultOverride(const FaultSpec& spec);
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override;
 
  private:

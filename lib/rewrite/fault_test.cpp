@@ -50,7 +50,7 @@ const RuleSet& halves() {
 TEST_CASE("fault: endless:RULE makes the rewrite endless") {
   Graph g;
   UOp a = g.variable("a", 0, 9, dtypes::int32);
-  Fault fault(parse_fault("endless:drop-zero").value_or_throw());
+  FaultOverride fault(parse_fault("endless:drop-zero").value_or_throw());
   set_rewrite_override(g, &fault);
   auto out = catch_failures([&] { return graph_rewrite(a + a.const_like(int64_t(0)), halves()); });
   set_rewrite_override(g, nullptr);
@@ -70,7 +70,7 @@ TEST_CASE("fault: changes only the N-th application; a rewrite override may supp
   UOp two = a.const_like(int64_t(2));
   UOp sum = a.alu(Op::IDIV, two) + b.alu(Op::IDIV, two);
   CHECK(graph_rewrite(sum, halves()) == a + b);
-  Fault fault(FaultSpec{"halve", 2});
+  FaultOverride fault(FaultSpec{"halve", 2});
   set_rewrite_override(g, &fault);
   CHECK(graph_rewrite(sum, halves()) == a + (b + Const(int64_t(1))));
   Decline decline("halve");

@@ -14,7 +14,7 @@ constexpr size_t kMaxRules = 8192;
 
 struct RuleEventRecord {
   std::array<std::atomic<uint8_t>, kMaxRules> events = {};
-  std::mutex lock;
+  std::mutex mutex;
   std::map<uint32_t, Rule> rules_by_id;
 };
 RuleEventRecord& rule_event_record() {
@@ -38,9 +38,9 @@ void detail::note_event(const Rule& rule, RuleEvent event) {
   rule_event_record().events[rule.rule_id] |= event_bit(event);
 }
 
-void note_tried_rules(const std::vector<const Rule*>& rules) {
+void note_matcher_rules(const std::vector<const Rule*>& rules) {
   if (!detail::is_recording_rules) return;
-  std::lock_guard guard(rule_event_record().lock);
+  std::lock_guard guard(rule_event_record().mutex);
   for (const Rule* rule : rules) rule_event_record().rules_by_id.emplace(rule->rule_id, *rule);
 }
 
@@ -48,8 +48,8 @@ bool was_rule_hit(const Rule& rule) { return is_recorded(rule, RuleEvent::Hit); 
 bool has_declined(const Rule& rule) { return is_recorded(rule, RuleEvent::Declined); }
 bool was_rule_checked(const Rule& rule) { return is_recorded(rule, RuleEvent::Checked); }
 
-std::vector<Rule> tried_rules() {
-  std::lock_guard guard(rule_event_record().lock);
+std::vector<Rule> matcher_rules() {
+  std::lock_guard guard(rule_event_record().mutex);
   std::vector<Rule> out;
   for (auto& [rule_id, rule] : rule_event_record().rules_by_id) out.push_back(rule);
   return out;

@@ -9,7 +9,8 @@
 
 namespace tgc {
 
-// Starts recording. Call it before the first matcher is made, because tried_rules() omits the rules of older matchers.
+// Starts recording. Call it before the first matcher is made, because matcher_rules() omits the rules of older
+// matchers.
 void record_rule_events();
 
 namespace detail {
@@ -21,7 +22,7 @@ inline void note_if_recording(const Rule& rule, RuleEvent event) {
 }
 }  // namespace detail
 
-void note_tried_rules(const std::vector<const Rule*>& rules);
+void note_matcher_rules(const std::vector<const Rule*>& rules);
 
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
 inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
@@ -42,6 +43,6 @@ bool was_rule_checked(const Rule& rule);
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
 // Returns the rules of all matchers made since recording began, sorted by id; copies, as rule sets may be destroyed.
-std::vector<Rule> tried_rules();
+std::vector<Rule> matcher_rules();
 
 }  // namespace tgc

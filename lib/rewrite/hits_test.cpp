@@ -32,7 +32,7 @@ TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   };
   UOp v = g.variable("v", 0, 9), two = g.constant(dtypes::index, 2);
   set.matcher();
-  auto tried = tried_rules();
+  auto tried = matcher_rules();
   CHECK(std::ranges::count(tried, guarded.rule_id, &Rule::rule_id) == 1);
   CHECK(!try_on(v + two));
   CHECK((!was_rule_hit(guarded) && !has_declined(guarded) && !was_rule_hit(algebra)));

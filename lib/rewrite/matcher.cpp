@@ -33,7 +33,7 @@ OpSet ops_below(const PatNode& n) {
 }  // namespace
 
 Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), matcher_number_(next_matcher_number()) {
-  note_tried_rules(rules);
+  note_matcher_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
     roots = roots | rule->left->ops;
@@ -162,7 +162,8 @@ OpSet ops_of_sources(UOp u) {
   const UOp* const src = u.src().data();
   const KindMasks* const kinds = code.kind_masks.data() + w;
   const DTypeMasks* const dtypes = code.dtype_masks.data() + w;
-  uint64_t bits = code.length_masks[std::min(n, kNumLengths - 1) * words + w] & dtypes[dtype_class(u) * words].root;
+  uint64_t bits =
+      code.source_count_masks[std::min(n, kNumSourceCounts - 1) * words + w] & dtypes[dtype_class(u) * words].root;
   for (size_t i = 0; i < kNumOpPositions; i++)
     bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
   for (size_t i = 0; i < kNumDTypePositions; i++)
@@ -192,8 +193,8 @@ class UncountedMatch {
   bool has_needed_ops(const MatchProgram& p) const {
     return !p.must_check_needed_ops || ops_of_sources(u_).contains_all(p.needed_ops);
   }
-  bool match(const MatchProgram&, auto run) { return run(); }
-  UOp call(const MatchProgram&, const PatternMatch&, auto run) { return run(); }
+  bool match_program(const MatchProgram&, auto run) { return run(); }
+  UOp call_rule(const MatchProgram&, const PatternMatch&, auto run) { return run(); }
   void record_declined(const Rule& rule) { note_declined_rule(rule); }
 
  private:
@@ -210,14 +211,14 @@ class CountedMatch {
   using RuleBucket = RuleStats::RuleBucket;
   CountedMatch(RuleStats& stats, const RuleBucket& bucket, UOp u)
       : stats_(stats), bucket_(bucket), source_ops_(bucket.programs().op_class_of(u)), u_(u) {
-    stats.count_bucket_try(bucket, bucket.programs().first_dtype_class + source_ops_);
+    stats.count_bucket_try(bucket, bucket.programs().first_op_class + source_ops_);
   }
   ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
     if (reached_rule_ != kNone) stats_.count_bucket_stop(&bucket_, source_ops_, reached_rule_);
   }
   bool has_needed_ops(const MatchProgram& p) const { return !(p.needed_op_bits & ~source_ops_); }
 
-  bool match(const MatchProgram& p, auto run) {
+  bool match_program(const MatchProgram& p, auto run) {
     constexpr uint32_t kEvery = 64;
     bool timed = stats_.num_matches_++ % kEvery == 0;
     uint64_t begin = timed ? now_ticks() : 0;
@@ -226,7 +227,7 @@ class CountedMatch {
     return matched;
   }
 
-  UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
+  UOp call_rule(const MatchProgram& p, const PatternMatch& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
     reached_rule_ = p.rule_index;
     RuleStats::Counters& calling = stats_.counters_of(*p.rule);
@@ -263,30 +264,31 @@ namespace {
 template <class Count>
 class OverridePolicy {
  public:
-  OverridePolicy(Count& count, RewriteOverride& replacer, UOp u) : count_(count), override_(replacer), u_(u) {}
-  bool has_needed_ops(const MatchProgram& p) const { return count_.has_needed_ops(p); }
-  bool match(const MatchProgram& p, auto run) { return count_.match(p, run); }
-  UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
-    UOp out = count_.call(p, match, run);
+  OverridePolicy(Count& count, RewriteOverride& rewrite_override, UOp u)
+      : match_policy_(count), override_(rewrite_override), u_(u) {}
+  bool has_needed_ops(const MatchProgram& p) const { return match_policy_.has_needed_ops(p); }
+  bool match_program(const MatchProgram& p, auto run) { return match_policy_.match_program(p, run); }
+  UOp call_rule(const MatchProgram& p, const PatternMatch& match, auto run) {
+    UOp out = match_policy_.call_rule(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
     UOp replaced = override_.choose_result({p.rule, match.branch}, u_, out);
     is_declined_by_override_ = !replaced;
     return replaced ? replaced : u_;
   }
   void record_declined(const Rule& rule) {  // counts nothing if the RewriteOverride made the rule decline
-    if (!std::exchange(is_declined_by_override_, false)) count_.record_declined(rule);
+    if (!std::exchange(is_declined_by_override_, false)) match_policy_.record_declined(rule);
   }
 
  private:
-  Count& count_;
+  Count& match_policy_;
   RewriteOverride& override_;
   UOp u_;
   bool is_declined_by_override_ = false;
 };
 
 template <class Count>
-[[gnu::always_inline]] inline UOp match(const BucketPrograms& code, UOp u, void* ctx, const char* ctx_type,
-                                        RuleHit& hit, Count count) {
+[[gnu::always_inline]] inline UOp apply_first_rule(const BucketPrograms& code, UOp u, void* ctx, const char* ctx_type,
+                                                   RuleHit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
   for (size_t w = 0; w < code.num_mask_words; w++)
@@ -294,13 +296,13 @@ template <class Count>
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
       if (&rule == done || !has_same_nodes(program, u) || !count.has_needed_ops(program)) continue;
-      if (!count.match(program, [&] {
+      if (!count.match_program(program, [&] {
             return run_program(program, code.match_steps.data() + program.first_step, u, captures.nodes);
           }))
         continue;
       hit.rule = &rule;  // set before the call, so that the message of an exception can name the rule
       const PatternMatch match{u, captures.nodes, ctx, ctx_type};
-      UOp out = count.call(program, match, [&] { return apply_rule(rule, match); });
+      UOp out = count.call_rule(program, match, [&] { return apply_rule(rule, match); });
       bool made = out && !(out == u);
       if (made || rule.is_ctx_changed) note_hit(rule);
       if (made) return hit.branch = match.branch, out;
@@ -314,7 +316,7 @@ template <class Count>
 
 UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, RuleHit& hit) const {
   const RuleBucket* bucket = rule_buckets_[size_t(u.op())].get();
-  return bucket ? match(bucket->programs(), u, ctx, ctx_type, hit, UncountedMatch(u)) : UOp();
+  return bucket ? apply_first_rule(bucket->programs(), u, ctx, ctx_type, hit, UncountedMatch(u)) : UOp();
 }
 
 UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hit, RuleStats* stats,
@@ -323,8 +325,8 @@ UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hi
   if (!bucket) return {};
   const BucketPrograms& code = bucket->programs();
   auto go = [&](auto& count) {
-    if (!rewrite_override) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
-    return match(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));
+    if (!rewrite_override) return apply_first_rule<decltype(count)>(code, u, ctx, ctx_type, hit, count);
+    return apply_first_rule(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));
   };
   UncountedMatch not_counted(u);
   if (!stats) return go(not_counted);
@@ -338,7 +340,7 @@ using RuleIds = std::vector<uint32_t>;
 
 // The numbered sets of rules: sets[n] is set number n, and `numbers` maps a set to its number.
 struct NumberedRuleSets {
-  std::mutex lock;  // protects this object and the making of entries of any RemainingRulesTable
+  std::mutex mutex;  // protects this object and the making of entries of any RemainingRulesTable
   std::vector<RuleIds> sets{{}};
   std::map<RuleIds, uint16_t> numbers{{{}, 0}};
 
@@ -368,7 +370,7 @@ RemainingRulesTable::~RemainingRulesTable() {
 
 const RemainingRules& RemainingRulesTable::make_remaining_rules(const Matcher& matcher, uint16_t tried) const {
   NumberedRuleSets& all = numbered_rule_sets();
-  std::lock_guard guard(all.lock);
+  std::lock_guard guard(all.mutex);
   if (const RemainingRules* made = cached_remaining_[tried].load(std::memory_order_relaxed)) return *made;
   const RuleIds& known = all.sets[tried];
   RuleIds then = known;

@@ -20,9 +20,9 @@ class RuleStats;
 // rules have also declined all nodes below the node, because a rewrite applies the rules to the sources of a node
 // first.
 //
-// A node stores a number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The sets are
-// numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried on the
-// node, without the rules that read a context.
+// A node stores a number that identifies a set of rules (RewriterDataAccess in workspace.h); 0 is the empty set. The
+// sets are numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried
+// on the node, without the rules that read a context.
 
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {

@@ -45,13 +45,13 @@ const PatNode* make_pattern_node(const PatNode& node, std::initializer_list<cons
   return n;
 }
 
-const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make_pattern_node({.sources = PatNode::Sources::Exact, .form_name = name}, operands);
+const PatNode* make_listing_call(std::string_view name, std::initializer_list<const PatNode*> operands) {
+  return make_pattern_node({.sources = PatNode::Sources::Exact, .listing_name = name}, operands);
 }
-const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make_pattern_node({.sources = PatNode::Sources::Exact, .form_name = name, .is_function = true}, operands);
+const PatNode* make_listing_function(std::string_view name, std::initializer_list<const PatNode*> operands) {
+  return make_pattern_node({.sources = PatNode::Sources::Exact, .listing_name = name, .is_function = true}, operands);
 }
-const PatNode* make_word(std::string_view word) { return make_pattern_node({.form_name = word}); }
+const PatNode* make_listing_word(std::string_view word) { return make_pattern_node({.listing_name = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
@@ -124,10 +124,10 @@ std::string join_patterns(std::span<const PatNode* const> children, const char* 
 
 std::string pattern_text(const PatNode& n) {
   if (n.has_alternatives) return "(" + join_patterns(n.children, " or ") + ")";
-  if (n.form_name == "-")
+  if (n.listing_name == "-")
     return n.children.size() == 1 ? "-" + pattern_text(*n.children[0]) : "(" + join_patterns(n.children, " - ") + ")";
-  if (!n.form_name.empty())
-    return std::string(n.form_name) +
+  if (!n.listing_name.empty())
+    return std::string(n.listing_name) +
            (n.sources == PatNode::Sources::Any ? "" : "(" + join_patterns(n.children, ", ") + ")");
   bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
   bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;

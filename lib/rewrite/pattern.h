@@ -64,16 +64,16 @@ struct PatNode {
   OpSet early_reject = {};       // ops that must occur among the sources, if stated explicitly (UPat's early_reject)
   // The word that listings print for this node, such as "fold" or the name of a function; only on right sides and in
   // guards. If `sources` is Any, the word is printed alone, else as word(children...); "-" is printed as an operator.
-  std::string_view form_name = {};
-  bool is_function = false;      // `form_name` names a C++ function that builds nodes
+  std::string_view listing_name = {};
+  bool is_function = false;      // `listing_name` names a C++ function that builds nodes
 };
 
 const PatNode* make_pattern_node(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// Make a node for listings, not for matching, that is printed as name(operands...) or, by make_word, as the word alone.
-// make_function also sets is_function.
-const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
-const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
-const PatNode* make_word(std::string_view word);
+// Make a node for listings, not for matching, that is printed as name(operands...) or, by make_listing_word, as the
+// word alone. make_listing_function also sets is_function.
+const PatNode* make_listing_call(std::string_view name, std::initializer_list<const PatNode*> operands);
+const PatNode* make_listing_function(std::string_view name, std::initializer_list<const PatNode*> operands);
+const PatNode* make_listing_word(std::string_view word);
 // Allocates memory that is never freed, for data that rule tables refer to. copy_name_list copies `names` into such
 // memory.
 void* allocate_permanently(size_t size, size_t align);
@@ -235,7 +235,7 @@ struct FixedOp {
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
     // operator- builds x * -1 or x + -y, not a NEG or SUB, so this pattern node is only for printing, as "-"
-    if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
+    if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_listing_call("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
 };
@@ -244,7 +244,7 @@ struct RuntimeOp {
   static constexpr bool kHasKnownOp = true;
   Op fixed_op;
   Op op(const PatternMatch&) const { return fixed_op; }
-  const PatNode* listing_word() const { return make_word(name_of(fixed_op)); }
+  const PatNode* listing_word() const { return make_listing_word(name_of(fixed_op)); }
   template <class... Operands>
   const PatNode* node(Operands... operands) const { return make_alu(fixed_op, {operands...}); }
 };

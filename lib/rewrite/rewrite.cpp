@@ -28,7 +28,7 @@ const Shortcut kDepthFirst("depth-first",
 
 struct RewriteFastPaths {
   TableResults*
-      known_results;  // results of earlier rewrites with the same rules, to reuse; null to start without results
+      shared_results;  // results of earlier rewrites with the same rules, to reuse; null to start without results
   bool skips_tried_rules;     // true: use the negative cache
   bool is_depth_first;
 };
@@ -72,8 +72,8 @@ class Rewriter {
   }
 
  private:
-  enum Stage { kEnter, kRebuild, kLink };
-  static constexpr uint32_t kWaits = UINT32_MAX;
+  enum FrameStep { kEnter, kRebuild, kLink };
+  static constexpr uint32_t kWaitsForReplacement = UINT32_MAX;
   static constexpr size_t kHitsPerCheck = 64;
 
   void fit_tables() { results_.fit_graph(graph_); }
@@ -91,7 +91,7 @@ class Rewriter {
   // is already on the stack is not pushed again; a frame that needs the node's result earlier is deferred.
   void run_in_order(UOp root) {
     workspace_.deferred_frames.clear();
-    queue_node(root, results_.writable_at(root));
+    push_node(root, results_.writable_at(root));
     do {
       while (!workspace_.stack.empty()) {
         RewriteFrame f = workspace_.stack.back();
@@ -102,20 +102,20 @@ class Rewriter {
   }
 
   void run_frame(const RewriteFrame& f) {
-    if (f.stage == kEnter) enter_node(f.node);
-    else if (f.stage == kRebuild) rebuild_from_sources(f.node, f.new_node);
+    if (f.next_step == kEnter) enter_node(f.node);
+    else if (f.next_step == kRebuild) rebuild_from_sources(f.node, f.new_node);
     else set_linked_result(f.node, f.new_node);
   }
 
-  void push_frame(UOp n, UOp new_n, Stage stage) { workspace_.stack.push_back({n, new_n, stage}); }
-  void queue_node(UOp u, RewriteSlot& slot) {
+  void push_frame(UOp n, UOp new_n, FrameStep next_step) { workspace_.stack.push_back({n, new_n, next_step}); }
+  void push_node(UOp u, RewriteSlot& slot) {
     slot.slot_mark = run_mark_;
     push_frame(u, u, kEnter);
   }
 
-  void defer_frame(UOp n, UOp new_n, Stage stage, UOp waits_for) {
-    workspace_.deferred_frames.add_frame({n, new_n, stage}, waits_for);
-    check_limit(workspace_.stack.size() + workspace_.deferred_frames.size());
+  void defer_frame(UOp n, UOp new_n, FrameStep next_step, UOp waits_for) {
+    workspace_.deferred_frames.add_frame({n, new_n, next_step}, waits_for);
+    check_stack_limit(workspace_.stack.size() + workspace_.deferred_frames.size());
   }
 
   // Pushes the next deferred frame that can proceed. Returns false if no frame is deferred; throws if none can proceed.
@@ -132,14 +132,16 @@ class Rewriter {
   }
 
   const Matcher& remaining_rules_for(UOp u) const {
-    return uses_negative_cache_ ? *pm_->remaining_rules_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
+    return uses_negative_cache_
+               ? *pm_->remaining_rules_after(RewriterDataAccess::declined_set_number(u)).remaining_matcher
+               : *pm_;
   }
 
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply_matcher(*pm_, u);
-    const RemainingRules& after = pm_->remaining_rules_after(NodeNotes::negative_set(u));
+    const RemainingRules& after = pm_->remaining_rules_after(RewriterDataAccess::declined_set_number(u));
     UOp out = apply_matcher(*after.remaining_matcher, u);
-    if (!out) NodeNotes::negative_set(u) = after.new_set_number;
+    if (!out) RewriterDataAccess::declined_set_number(u) = after.new_set_number;
     return out;
   }
 
@@ -181,11 +183,11 @@ class Rewriter {
   }
 
   UOp apply_bottom_up(UOp u) {
-    workspace_.bottom_up.fit_graph(graph_);
-    const RewriteSlot& known = workspace_.bottom_up[u.id()];
+    workspace_.bottom_up_results.fit_graph(graph_);
+    const RewriteSlot& known = workspace_.bottom_up_results[u.id()];
     if (known.slot_mark == workspace_.num_rewrites) return UOp(known.result);
     UOp out = apply_matcher(*bpm_, u);
-    workspace_.bottom_up.writable_at(u.id()).set(out.node(), workspace_.num_rewrites);
+    workspace_.bottom_up_results.writable_at(u.id()).set(out.node(), workspace_.num_rewrites);
     return out;
   }
 
@@ -216,9 +218,9 @@ class Rewriter {
     for (size_t i = new_n.num_src(); i-- > 0;) {
       UOp s = new_n.src(i);
       RewriteSlot& slot = results_.writable_at(s);
-      if (slot.slot_mark != run_mark_ && slot.slot_mark != results_.epoch_number) queue_node(s, slot);
+      if (slot.slot_mark != run_mark_ && slot.slot_mark != results_.epoch_number) push_node(s, slot);
     }
-    check_limit(workspace_.stack.size());
+    check_stack_limit(workspace_.stack.size());
     if (workspace_.stack.size() > before + 1) return;
     workspace_.stack.pop_back();  // no source needs a visit, so rebuild the node now
     rebuild_from_sources(n, new_n);
@@ -285,7 +287,7 @@ class Rewriter {
   }
 
   [[gnu::always_inline]] void advance_visit(RewriteWorkspace::NodeVisit& v) {
-    if (v.next_source == kWaits) return finish_visit(v, result_of(v.replacement));
+    if (v.next_source == kWaitsForReplacement) return finish_visit(v, result_of(v.replacement));
     const uint32_t epoch_number = results_.epoch_number;
     bool changed = false;
     auto src = v.replacement.src();
@@ -307,7 +309,7 @@ class Rewriter {
     if (!next) return finish_visit(v, v.replacement);
     if (UOp r = result_of(next)) return finish_visit(v, r);
     v.replacement = next;
-    v.next_source = kWaits;
+    v.next_source = kWaitsForReplacement;
     begin_node(next);
   }
 
@@ -325,9 +327,9 @@ class Rewriter {
       return finish_visit(v, known);
     }
     v.replacement = next;
-    v.next_source = kWaits;
+    v.next_source = kWaitsForReplacement;
     if (!after) return push_visit(next, now, 0);
-    push_visit(next, after, kWaits);
+    push_visit(next, after, kWaitsForReplacement);
     begin_node(after);
   }
 
@@ -350,7 +352,7 @@ class Rewriter {
 
   [[gnu::always_inline]] void push_visit(UOp n, UOp now, uint32_t next) {
     workspace_.node_visits.push_back({n, now, next, false});
-    check_limit(workspace_.node_visits.size());
+    check_stack_limit(workspace_.node_visits.size());
   }
 
   void finish_visit(const RewriteWorkspace::NodeVisit& v, UOp result) {
@@ -364,7 +366,7 @@ class Rewriter {
     return out;
   }
 
-  void check_limit(size_t waiting) {
+  void check_stack_limit(size_t waiting) {
     if (waiting > stack_limit_) [[unlikely]] throw_too_many_waiting();
   }
   [[noreturn, gnu::noinline]] void throw_too_many_waiting() {
@@ -398,8 +400,8 @@ class Rewriter {
 TableResults* shared_results_of(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().is_context_used()) return nullptr;
   uint32_t number = rules.matcher().matcher_number();
-  if (number >= state.known_results.size()) state.known_results.resize(2 * number + 64);
-  auto& known = state.known_results[number];
+  if (number >= state.shared_results.size()) state.shared_results.resize(2 * number + 64);
+  auto& known = state.shared_results[number];
   if (!std::exchange(known.was_requested, true)) return nullptr;
   if (!known.results) {
     known.results = std::make_unique<TableResults>();
@@ -431,7 +433,7 @@ auto call_with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules,
     Rewriter rewriter(graph, rules, options, paths, state, *workspace, results);
     return use(rewriter);
   };
-  return paths.known_results ? with_results_in(*paths.known_results)
+  return paths.shared_results ? with_results_in(*paths.shared_results)
                              : run_with_new_results(state, *workspace, with_results_in);
 }
 
@@ -447,7 +449,7 @@ UOp run_rewrite(UOp u, RewriteState& state, const RuleSet& rules, const RewriteO
     auto tell = [&](const Shortcut& what, bool quick) {
       state.trial->report_made_nodes(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
     };
-    tell(kKnownResults, paths.known_results != nullptr);
+    tell(kKnownResults, paths.shared_results != nullptr);
     tell(kTriedRules, paths.skips_tried_rules);
     tell(kDepthFirst, paths.is_depth_first);
   }
@@ -461,7 +463,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
   auto& state = graph.extension<RewriteState>();
   RewriteReporter scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return scope.finish_rewrite(detail::run_way(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
+  return scope.finish_rewrite(detail::run_chosen_way(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return run_rewrite(sink, state, rules, options); }));
 }
 

@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-void set_rewrite_override(Graph& graph, RewriteOverride* replacer) {
-  graph.extension<RewriteState>().rewrite_override = replacer;
+void set_rewrite_override(Graph& graph, RewriteOverride* new_override) {
+  graph.extension<RewriteState>().rewrite_override = new_override;
 }
 RewriteOverride* rewrite_override_of(Graph& graph) { return graph.extension<RewriteState>().rewrite_override; }
 

@@ -75,7 +75,7 @@ struct Fold : PatternExpr<Fold<E>> {
   explicit Fold(E argument) : argument(argument) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures;
   static constexpr bool kIsPattern = false, kIsNumber = true;
-  const PatNode* node() const { return make_form("fold", {argument.node()}); }
+  const PatNode* node() const { return make_listing_call("fold", {argument.node()}); }
   Const value(const PatternMatch& m) const { return argument.value(m); }
 };
 template <Expression E>
@@ -85,7 +85,7 @@ template <auto F, class... Names>
 struct NumberOf : PatternExpr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
   static constexpr bool kIsPattern = false, kIsNumber = true;
-  const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
+  const PatNode* node() const { return make_listing_call(kFunctionName<F>, {Names::node()...}); }
   Const value(const PatternMatch& m) const { return F(m.captured[Names::kCaptureId]...); }
 };
 template <auto F, class... Names>
@@ -113,7 +113,7 @@ struct NumberFunction : PatternExpr<NumberFunction<F, Es...>> {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
   static constexpr bool kIsPattern = false, kIsNumber = true;
   const PatNode* node() const {
-    return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
+    return std::apply([](auto&... es) { return make_listing_call(kFunctionName<F>, {es.node()...}); }, operands);
   }
   Const value(const PatternMatch& m) const {
     return std::apply([&](auto&... es) { return F(es.value(m)...); }, operands);
@@ -139,29 +139,29 @@ auto ceil(E argument) { return NumberFunction<number::ceil, E>(argument); }
 template <Expression E>
 auto floor(E argument) { return NumberFunction<number::floor, E>(argument); }
 
-struct GivenDType {
+struct LiteralDType {
   DType dtype;
   static constexpr uint64_t kBoundCaptures = 0;
   DType of(const PatternMatch&) const { return dtype; }
-  const PatNode* node() const { return make_word(dtype.repr()); }
+  const PatNode* node() const { return make_listing_word(dtype.repr()); }
 };
 template <class Name>
 struct CaptureDType {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static DType of(const PatternMatch& m) { return m.captured[Name::kCaptureId].dtype(); }
-  static const PatNode* node() { return make_form("dtype_of", {Name::node()}); }
+  static const PatNode* node() { return make_listing_call("dtype_of", {Name::node()}); }
 };
 template <class Name>
 struct CaptureElementDType {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static DType of(const PatternMatch& m) { return m.captured[Name::kCaptureId].dtype().scalar(); }
-  static const PatNode* node() { return make_form("element_dtype_of", {Name::node()}); }
+  static const PatNode* node() { return make_listing_call("element_dtype_of", {Name::node()}); }
 };
 template <auto F, class... Names>
 struct ComputedDType {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
   static DType of(const PatternMatch& m) { return F(m.captured[Names::kCaptureId]...); }
-  static const PatNode* node() { return make_form(kFunctionName<F>, {Names::node()...}); }
+  static const PatNode* node() { return make_listing_call(kFunctionName<F>, {Names::node()...}); }
 };
 template <class Name>
 auto dtype_of(Name) { return CaptureDType<Name>(); }
@@ -169,7 +169,7 @@ template <class Name>
 auto element_dtype_of(Name) { return CaptureElementDType<Name>(); }
 template <auto F, class... Names>
 auto dtype_by(Names...) { return ComputedDType<F, Names...>(); }
-inline GivenDType dtype_expr(DType d) { return {d}; }
+inline LiteralDType dtype_expr(DType d) { return {d}; }
 template <class D>
 D dtype_expr(D d) { return d; }
 template <class D>
@@ -180,9 +180,9 @@ struct CaptureOp {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static constexpr bool kHasKnownOp = false;
   static Op op(const PatternMatch& m) { return m.captured[Name::kCaptureId].op(); }
-  static const PatNode* listing_word() { return make_form("op_of", {Name::node()}); }
+  static const PatNode* listing_word() { return make_listing_call("op_of", {Name::node()}); }
   template <class... Operands>
-  static const PatNode* node(Operands... operands) { return make_form("alu", {listing_word(), operands...}); }
+  static const PatNode* node(Operands... operands) { return make_listing_call("alu", {listing_word(), operands...}); }
 };
 template <class Name>
 auto op_of(Name) { return CaptureOp<Name>(); }
@@ -192,30 +192,30 @@ template <class Name, ExprTerm A, ExprTerm B>
 auto alu(CaptureOp<Name> op, A a, B b) { return BinaryAlu(op, to_expr(a), to_expr(b)); }
 
 template <class D>
-auto value_of(const D& dtype_or_op, const PatternMatch& m)
+auto operand_value(const D& dtype_or_op, const PatternMatch& m)
   requires(!Expression<D>)
 {
   return dtype_or_op.of(m);
 }
 template <Expression E>
-auto value_of(const E& argument, const PatternMatch& m) {
+auto operand_value(const E& argument, const PatternMatch& m) {
   if constexpr (NumberExpr<E>) return argument.value(m);
   else return argument.build(m);
 }
 
 template <class F, class... Operands>
-struct BuildForm : PatternExpr<BuildForm<F, Operands...>> {
+struct BuilderExpr : PatternExpr<BuilderExpr<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
-  explicit BuildForm(Operands... operands) : operands(operands...) {}
+  explicit BuilderExpr(Operands... operands) : operands(operands...) {}
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Operands...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
+    return std::apply([](auto&... operand) { return make_listing_call(F::kName, {operand.node()...}); }, operands);
   }
   UOp build(const PatternMatch& m) const {
     return std::apply(
         [&](auto&... operand) {
-          return std::apply([](auto... v) { return F::make(v...); }, std::tuple{value_of(operand, m)...});
+          return std::apply([](auto... v) { return F::make(v...); }, std::tuple{operand_value(operand, m)...});
         },
         operands);
   }
@@ -226,10 +226,10 @@ struct Cast : PatternExpr<Cast<E, D>> {
   [[no_unique_address]] D to;
   Cast(E argument, D to) : argument(argument), to(to) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures | D::kBoundCaptures;
-  static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, GivenDType>;
+  static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, LiteralDType>;
   const PatNode* node() const {
     if constexpr (kIsPattern) return cast(argument, DTypeSet{to.dtype.scalar_kind()}).node();
-    else return make_form("cast", {argument.node(), to.node()});
+    else return make_listing_call("cast", {argument.node(), to.node()});
   }
   UOp build(const PatternMatch& m) const { return argument.build(m).cast(to.of(m)); }
 };
@@ -237,23 +237,23 @@ template <Expression E, class D>
   requires(!std::same_as<D, DTypeSet>)
 auto cast(E argument, D to) { return Cast<E, DTypeExprOf<D>>(argument, dtype_expr(to)); }
 
-struct ConstLikeForm {
+struct ConstLikeBuilder {
   static constexpr char kName[] = "const_like";
   static UOp make(UOp like, Const v) { return like.const_like(v); }
   static UOp make(UOp like, UOp constant) { return const_like_arg(like, constant.arg()); }
 };
 template <Expression E, ExprTerm V>
-auto const_like(E like, V value) { return BuildForm<ConstLikeForm, E, ExprOf<V>>(like, to_expr(value)); }
+auto const_like(E like, V value) { return BuilderExpr<ConstLikeBuilder, E, ExprOf<V>>(like, to_expr(value)); }
 
-struct WithSrcForm {
+struct WithSrcBuilder {
   static constexpr char kName[] = "with_src";
   template <class... Sources>
   static UOp make(UOp u, Sources... src) { return u.with_src({src...}); }
 };
 template <class Name, Expression... Es>
-auto with_src(Name u, Es... src) { return BuildForm<WithSrcForm, Name, Es...>(u, src...); }
+auto with_src(Name u, Es... src) { return BuilderExpr<WithSrcBuilder, Name, Es...>(u, src...); }
 
-struct WithFirstSrcForm {
+struct WithFirstSrcBuilder {
   static constexpr char kName[] = "with_first_src";
   static UOp make(UOp u, UOp first) { return make(u, first, u.dtype()); }
   static UOp make(UOp u, UOp first, DType dtype) {
@@ -262,20 +262,20 @@ struct WithFirstSrcForm {
   }
 };
 template <class Name, Expression E>
-auto with_first_src(Name u, E first) { return BuildForm<WithFirstSrcForm, Name, E>(u, first); }
+auto with_first_src(Name u, E first) { return BuilderExpr<WithFirstSrcBuilder, Name, E>(u, first); }
 template <class Name, Expression E, class D>
 auto with_first_src(Name u, E first, D dtype) {
-  return BuildForm<WithFirstSrcForm, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype));
+  return BuilderExpr<WithFirstSrcBuilder, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype));
 }
 
-struct WithDTypeForm {
+struct WithDTypeBuilder {
   static constexpr char kName[] = "with_dtype";
   static UOp make(UOp u, DType dtype) { return u.with_dtype(dtype); }
 };
 template <Expression E, class D>
-auto with_dtype(E u, D dtype) { return BuildForm<WithDTypeForm, E, DTypeExprOf<D>>(u, dtype_expr(dtype)); }
+auto with_dtype(E u, D dtype) { return BuilderExpr<WithDTypeBuilder, E, DTypeExprOf<D>>(u, dtype_expr(dtype)); }
 
-struct ReplaceForm {
+struct ReplaceBuilder {
   static constexpr char kName[] = "replace";
   template <class... Sources>
   static UOp make(UOp u, DType dtype, Sources... src) {
@@ -285,40 +285,41 @@ struct ReplaceForm {
 };
 template <class Name, class D, Expression... Es>
 auto replace(Name u, D dtype, Es... src) {
-  return BuildForm<ReplaceForm, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...);
+  return BuilderExpr<ReplaceBuilder, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...);
 }
 
-struct BroadcastForm {
+struct BroadcastBuilder {
   static constexpr char kName[] = "broadcast";
   static UOp make(UOp x, Const count) { return x.broadcast(int64_t(count.raw_bits())); }
 };
 template <Expression E, NumberExpr N>
-auto broadcast(E x, N count) { return BuildForm<BroadcastForm, E, N>(x, count); }
+auto broadcast(E x, N count) { return BuilderExpr<BroadcastBuilder, E, N>(x, count); }
 
-struct TernaryAluForm {
+struct TernaryAluBuilder {
   static constexpr char kName[] = "alu";
   static UOp make(Op op, UOp a, UOp b, UOp c) { return a.alu(op, b, c); }
 };
-struct GivenOp {
+struct LiteralOp {
   Op op;
   static constexpr uint64_t kBoundCaptures = 0;
   Op of(const PatternMatch&) const { return op; }
-  const PatNode* node() const { return make_word(name_of(op)); }
+  const PatNode* node() const { return make_listing_word(name_of(op)); }
 };
 template <Expression A, Expression B, Expression C>
-auto alu(Op op, A a, B b, C c) { return BuildForm<TernaryAluForm, GivenOp, A, B, C>(GivenOp{op}, a, b, c); }
+auto alu(Op op, A a, B b, C c) { return BuilderExpr<TernaryAluBuilder, LiteralOp, A, B, C>(LiteralOp{op}, a, b, c); }
 
-template <class CaptureOp, class D, Expression... Es>
-struct Uop : PatternExpr<Uop<CaptureOp, D, Es...>> {
-  [[no_unique_address]] CaptureOp op_of;
+template <class OpOf, class D, Expression... Es>
+struct Uop : PatternExpr<Uop<OpOf, D, Es...>> {
+  [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] D dtype;
   [[no_unique_address]] std::tuple<Es...> sources;
-  Uop(CaptureOp op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
-  static constexpr uint64_t kBoundCaptures = CaptureOp::kBoundCaptures | kBoundCapturesOf<D, Es...>;
+  Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
+  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | kBoundCapturesOf<D, Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    return std::apply([&](auto&... es) { return make_form("uop", {op_of.listing_word(), dtype.node(), es.node()...}); },
-                      sources);
+    return std::apply(
+        [&](auto&... es) { return make_listing_call("uop", {op_of.listing_word(), dtype.node(), es.node()...}); },
+        sources);
   }
   UOp build(const PatternMatch& m) const {
     return std::apply([&](auto&... es) {
@@ -362,8 +363,9 @@ struct With : PatternExpr<With<F, Es...>> {
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     if constexpr (!std::is_pointer_v<decltype(F)>)
-      return make_pattern_node({.form_name = kLambdaText, .is_function = true});
-    else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);
+      return make_pattern_node({.listing_name = kLambdaText, .is_function = true});
+    else
+      return std::apply([](auto&... es) { return make_listing_function(kFunctionName<F>, {es.node()...}); }, operands);
   }
   UOp build(const PatternMatch& m) const {
     return std::apply([&](auto&... es) {
@@ -411,8 +413,8 @@ struct RuleGuard {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
   static bool holds(const PatternMatch& m) { return F(m.captured[Names::kCaptureId]...) == kWanted; }
   static const PatNode* node() {
-    const PatNode* call = make_form(kFunctionName<F>, {Names::node()...});
-    return kWanted ? call : make_form("not", {call});
+    const PatNode* call = make_listing_call(kFunctionName<F>, {Names::node()...});
+    return kWanted ? call : make_listing_call("not", {call});
   }
 };
 template <auto F, class... Names>

@@ -34,7 +34,7 @@ struct Tried {
 template <class... Right>
 Tried on_sum(UOp u, ContextRef ctx, Right... right) {
   RuleSet set("test", {rule("sum", (x + c).as(root), right...)});
-  Tried out{.text = right_text(*set.rules()[0]), .kind = std::string(name_of(right_side_kind(*set.rules()[0])))};
+  Tried out{.text = right_side_text(*set.rules()[0]), .kind = std::string(name_of(right_side_kind(*set.rules()[0])))};
   out.made = set.matcher().rewrite(u, ctx.ptr(), ctx.type(), out.hit);
   return out;
 }

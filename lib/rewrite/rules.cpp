@@ -13,7 +13,7 @@ namespace {
 std::atomic<uint32_t> rule_count{0};
 
 struct RuleRegistry {
-  std::mutex lock;
+  std::mutex mutex;
   std::vector<const Rule*> rules;
 };
 RuleRegistry& rule_registry() {
@@ -39,7 +39,7 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : set_name_(nam
     owned_rules_.push_back(std::make_unique<const Rule>(rule));
     all_rules_.push_back(owned_rules_.back().get());
   }
-  std::lock_guard guard(rule_registry().lock);
+  std::lock_guard guard(rule_registry().mutex);
   auto& all = rule_registry().rules;
   if (all.size() < rule_count) all.resize(rule_count);
   for (auto& rule : owned_rules_) all[rule->rule_id] = rule.get();
@@ -54,7 +54,7 @@ RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts
 }
 
 RuleSet::~RuleSet() {
-  std::lock_guard guard(rule_registry().lock);
+  std::lock_guard guard(rule_registry().mutex);
   for (auto& rule : owned_rules_) rule_registry().rules[rule->rule_id] = nullptr;
 }
 
@@ -69,7 +69,7 @@ const Matcher& RuleSet::make_matcher() const {
 uint32_t num_rules() { return rule_count; }
 
 const Rule* rule_of_id(uint32_t rule_id) {
-  std::lock_guard guard(rule_registry().lock);
+  std::lock_guard guard(rule_registry().mutex);
   return rule_id < rule_registry().rules.size() ? rule_registry().rules[rule_id] : nullptr;
 }
 
@@ -84,10 +84,10 @@ std::string describe(const Rule& rule) {
 }
 
 namespace {
-template <class Found>
-bool has_matching_node(const PatNode& n, Found found) {
-  return found(n) ||
-         std::ranges::any_of(n.children, [&](const PatNode* child) { return has_matching_node(*child, found); });
+template <class Predicate>
+bool has_matching_node(const PatNode& n, Predicate predicate) {
+  return predicate(n) ||
+         std::ranges::any_of(n.children, [&](const PatNode* child) { return has_matching_node(*child, predicate); });
 }
 }  // namespace
 
@@ -104,21 +104,21 @@ std::vector<std::string_view> named_branches(const Rule& rule) {
   return out;
 }
 
-RightKind right_side_kind(const Rule& rule) {
-  auto holds = [foldings = foldings_of(rule)](auto found) {
-    return std::ranges::any_of(foldings,
-                               [&](const RuleFolding& f) { return !f.right || has_matching_node(*f.right, found); });
+RightSideKind right_side_kind(const Rule& rule) {
+  auto holds = [foldings = foldings_of(rule)](auto predicate) {
+    return std::ranges::any_of(
+        foldings, [&](const RuleFolding& f) { return !f.right || has_matching_node(*f.right, predicate); });
   };
-  if (holds([](const PatNode& n) { return n.form_name == pat::kLambdaText; })) return RightKind::Lambda;
-  return holds([](const PatNode& n) { return n.is_function; }) ? RightKind::Function : RightKind::Algebra;
+  if (holds([](const PatNode& n) { return n.listing_name == pat::kLambdaText; })) return RightSideKind::Lambda;
+  return holds([](const PatNode& n) { return n.is_function; }) ? RightSideKind::Function : RightSideKind::Algebra;
 }
 
-std::string_view name_of(RightKind kind) {
+std::string_view name_of(RightSideKind kind) {
   constexpr std::string_view kNames[] = {"algebra", "function", "lambda"};
   return kNames[int(kind)];
 }
 
-std::string right_text(const RuleFolding& folding) {
+std::string right_side_text(const RuleFolding& folding) {
   return folding.right ? pat::pattern_text(*folding.right) : std::string(pat::kLambdaText);
 }
 
@@ -128,12 +128,12 @@ std::string guard_text(const RuleFolding& folding) {
   return out;
 }
 
-std::string right_text(const Rule& rule) {
+std::string right_side_text(const Rule& rule) {
   std::string out;
   for (const RuleFolding& folding : foldings_of(rule)) {
     if (!out.empty()) out += " | ";
     if (!folding.name.empty()) out += std::string(folding.name) + ": ";
-    out += right_text(folding);
+    out += right_side_text(folding);
     for (const char* name : folding.case_names)
       out += (name == folding.case_names.front() ? " [" : " | ") + std::string(name);
     if (!folding.case_names.empty()) out += "]";

@@ -206,18 +206,18 @@ std::string describe(const Rule& rule);
 
 // Kind of a rule's right side: an expression without functions that make nodes, one with such a named function, or one
 // with a lambda. A check of lib/spec counts as a lambda.
-enum class RightKind : uint8_t { Algebra, Function, Lambda };
-RightKind right_side_kind(const Rule& rule);
-std::string_view name_of(RightKind kind);
+enum class RightSideKind : uint8_t { Algebra, Function, Lambda };
+RightSideKind right_side_kind(const Rule& rule);
+std::string_view name_of(RightSideKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<RuleFolding> foldings_of(const Rule& rule);
 // Returns the names of the rule's named foldings, and the names among which the functions of right sides choose.
 std::vector<std::string_view> named_branches(const Rule& rule);
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
-std::string right_text(const RuleFolding& folding);
+std::string right_side_text(const RuleFolding& folding);
 std::string guard_text(const RuleFolding& folding);
 // Returns all foldings of the rule in one line, such as "x", "(x // ca) when products_match(ca, c, cb)", "true: c when
 // truthy(c) | false: x" or "fold_divmod(d) [cancel | gcd]".
-std::string right_text(const Rule& rule);
+std::string right_side_text(const Rule& rule);
 
 }  // namespace tgc

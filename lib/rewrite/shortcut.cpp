@@ -28,9 +28,9 @@ std::vector<const Shortcut*> all_shortcuts() {
   return out;
 }
 
-void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteState>().trial = trial; }
+void set_shortcut_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteState>().trial = trial; }
 
-ShortcutTrial* trial_of(Graph& graph) { return graph.extension<RewriteState>().trial; }
+ShortcutTrial* shortcut_trial_of(Graph& graph) { return graph.extension<RewriteState>().trial; }
 
 detail::ShortcutChoice detail::choose_way(Graph& graph, const Shortcut& what) {
   return graph.extension<RewriteState>().choose_way(what);

@@ -50,8 +50,8 @@ class ShortcutTrial {
   virtual void report_made_nodes(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
-void set_trial(Graph& graph, ShortcutTrial* trial);
-ShortcutTrial* trial_of(Graph& graph);
+void set_shortcut_trial(Graph& graph, ShortcutTrial* trial);
+ShortcutTrial* shortcut_trial_of(Graph& graph);
 
 namespace detail {
 
@@ -71,7 +71,7 @@ Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay cho
 }
 
 template <class Quick, class Faithful>
-auto run_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
+auto run_chosen_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
   using Result = std::invoke_result_t<Faithful>;
   if (choice.chosen_way == ShortcutWay::Quick) {
     if constexpr (std::is_same_v<std::invoke_result_t<Quick>, Result>) {
@@ -90,7 +90,7 @@ auto run_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful 
 // quick() may return nullopt, and must then have changed nothing; then the result is that of faithful().
 template <class Quick, class Faithful>
 auto run_shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
-  return detail::run_way(detail::choose_way(graph, what), what, quick, faithful);
+  return detail::run_chosen_way(detail::choose_way(graph, what), what, quick, faithful);
 }
 
 }  // namespace tgc

@@ -44,16 +44,16 @@ class RuleStats {
   // number of tries of a bucket that ended at rule number `last_rule` of the bucket, which applied or threw
   struct BucketStop {
     const RuleBucket* bucket;
-    uint32_t node_class, last_rule;  // node_class: see BucketPrograms::op_class_of
+    uint32_t op_class, last_rule;  // op_class: see BucketPrograms::op_class_of
     uint64_t num_tries;
   };
-  BucketStop& find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
-  void count_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
-  // Counts one try to match a node with a bucket's rules. `at` is first_dtype_class + op_class_of(the node) of its
+  BucketStop& find_bucket_stop(const RuleBucket* bucket, uint32_t op_class, uint32_t last_rule);
+  void count_bucket_stop(const RuleBucket* bucket, uint32_t op_class, uint32_t last_rule);
+  // Counts one try to match a node with a bucket's rules. `at` is first_op_class + op_class_of(the node) of its
   // BucketPrograms.
   void count_bucket_try(const RuleBucket& bucket, size_t at) {
-    if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
-    if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
+    if (at >= tries_by_class_.size()) tries_by_class_.resize(2 * at + 64);
+    if (tries_by_class_[at]++ == 0) tried_buckets_.push_back(&bucket);
   }
   Counters& counters_of(const Rule& rule) {
     if (rule.rule_id >= rule_counters_.size()) rule_counters_.resize(num_rules());
@@ -61,7 +61,7 @@ class RuleStats {
   }
 
   std::vector<Counters> rule_counters_;
-  std::vector<uint64_t> tries_by_index_;
+  std::vector<uint64_t> tries_by_class_;
   std::vector<const RuleBucket*> tried_buckets_;
   std::vector<BucketStop> bucket_stops_;      // a hash table with open addressing, whose size is a power of two
   size_t num_used_stops_ = 0;

@@ -75,7 +75,7 @@ class Substituter {
  private:
   using NodeVisit = RewriteWorkspace::NodeVisit;
   // NodeVisit::next_source of a visit that waits for the result of NodeVisit::replacement
-  static constexpr uint32_t kWaits = UINT32_MAX;
+  static constexpr uint32_t kWaitsForReplacement = UINT32_MAX;
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin_node(UOp n) {
@@ -98,7 +98,7 @@ class Substituter {
 
   void advance_visit(NodeVisit& v) {
     const uint32_t epoch_number = results_.epoch_number;
-    if (v.next_source == kWaits) return finish_visit(v, UOp(results_.slot_of(v.replacement).result));
+    if (v.next_source == kWaitsForReplacement) return finish_visit(v, UOp(results_.slot_of(v.replacement).result));
     bool changed = v.has_changed_source;
     auto src = v.replacement.src();
     for (size_t i = v.next_source; i < src.size(); i++) {
@@ -121,7 +121,7 @@ class Substituter {
     UOp now = last_replacement(made);
     if (now == made) return finish_visit(v, made);
     v.replacement = made;
-    v.next_source = kWaits;
+    v.next_source = kWaitsForReplacement;
     push_visit(made, now);
   }
 

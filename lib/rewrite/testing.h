@@ -4,7 +4,7 @@
 //   UOp x = t.var("x", 0, 10);
 //   t.check_rule("add-zero", x + 0, x);                 // rule "add-zero" rewrites x + 0 to x
 //   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
-//   t.check_noted_rule("realize", copy, ctx);           // the rule matches `copy` and declines; then inspect ctx
+//   t.check_match_declines("realize", copy, ctx);           // the rule matches `copy` and declines; then inspect ctx
 //   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x to a node that simplifies like y
 //   t.check_all_rules_fired();                          // at the end: every rule and every branch had a check
 //
@@ -71,8 +71,8 @@ class RuleTest {
                            << (got ? describe(got) : "    nothing"));
     CHECK(!got);
   }
-  void check_noted_rule(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
-                        int line = __builtin_LINE()) {
+  void check_match_declines(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
     check_declines(rule, from, ctx, file, line);
     if (last_hit_.rule) mark_rule_fired(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
@@ -92,7 +92,7 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Checks that each rule of the set and each named branch passed check_rule, check_branch or check_noted_rule.
+  // Checks that each rule of the set and each named branch passed check_rule, check_branch or check_match_declines.
   void check_all_rules_fired() { check_all_rules_fired({&rule_set_}); }
   void check_all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;

@@ -51,9 +51,9 @@ class PagedTable {
 };
 
 // The rewriter's fields in a node; all code accesses them through this class.
-struct NodeNotes {
-  static RewriteSlot& slot_of_result(UOp u) { return u.node()->node_note.result_slot_; }
-  static uint16_t& negative_set(UOp u) { return u.node()->node_note.tried_set_; }
+struct RewriterDataAccess {
+  static RewriteSlot& result_slot_of(UOp u) { return u.node()->rewriter_data.result_slot_; }
+  static uint16_t& declined_set_number(UOp u) { return u.node()->rewriter_data.declined_set_number_; }
 };
 
 // A rewrite stores a RewriteSlot (result, slot_mark) per visited node. Slots are never cleared; `slot_mark` determines
@@ -74,8 +74,8 @@ struct RewriteResults {
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only one rewrite at a time uses them.
 struct NodeResults : RewriteResults {
-  const RewriteSlot& slot_of(UOp u) const { return NodeNotes::slot_of_result(u); }
-  RewriteSlot& writable_at(UOp u) { return NodeNotes::slot_of_result(u); }
+  const RewriteSlot& slot_of(UOp u) const { return RewriterDataAccess::result_slot_of(u); }
+  RewriteSlot& writable_at(UOp u) { return RewriterDataAccess::result_slot_of(u); }
   void fit_graph(Graph&) {}
 };
 
@@ -106,21 +106,22 @@ struct RewriteWorkspace {
   static constexpr size_t kMaxRecentHits = 32;
 
   TableResults results;          // the result slots, if another rewrite uses those in the nodes
-  PagedTable<RewriteSlot> bottom_up;  // results of the bottom-up rules; valid if slot_mark == num_rewrites
+  PagedTable<RewriteSlot> bottom_up_results;  // results of the bottom-up rules; valid if slot_mark == num_rewrites
   uint32_t num_rewrites = 0;
 
   InlineStack<RewriteFrame, 128> stack;
   DeferredFrames deferred_frames;
   InlineStack<NodeVisit, 128> node_visits;
-  std::vector<UOp> sources;
+  std::vector<UOp> rebuilt_sources;
   RewriteHit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; application i, from 0, is in recent_hits[i % kMaxRecentHits]
 
   template <class ResultOf>
   UOp rebuild_node_with(UOp u, ResultOf result_of) {
-    if (sources.size() < u.num_src()) sources.resize(u.num_src());
-    for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
-    return u.graph().node(u.op(), u.dtype(), std::span<const UOp>(sources.data(), u.num_src()), u.arg(), u.tag());
+    if (rebuilt_sources.size() < u.num_src()) rebuilt_sources.resize(u.num_src());
+    for (size_t i = 0; i < u.num_src(); i++) rebuilt_sources[i] = result_of(u.src(i));
+    return u.graph().node(u.op(), u.dtype(), std::span<const UOp>(rebuilt_sources.data(), u.num_src()), u.arg(),
+                          u.tag());
   }
 };
 
@@ -133,11 +134,11 @@ struct RewriteState {
   std::vector<std::unique_ptr<RewriteWorkspace>> workspace_pool;
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
   // node is always the same.
-  struct KnownMatcher {
+  struct SharedResults {
     bool was_requested = false;
     std::unique_ptr<TableResults> results;
   };
-  std::vector<KnownMatcher> known_results;
+  std::vector<SharedResults> shared_results;
   NodeResults node_results;
   bool are_node_results_lent = false;
   RewriteObserver* observer = nullptr;

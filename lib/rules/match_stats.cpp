@@ -9,13 +9,13 @@
 namespace tgc {
 namespace {
 
-std::string file_name(const Rule& rule) {
+std::string rule_file_name(const Rule& rule) {
   std::string_view file = short_file_name(rule);
   return std::string(file.substr(file.rfind('/') + 1));
 }
 
 std::string rule_text(const Rule& rule) {
-  return std::string(rule.name) + ": " + pat::pattern_text(*rule.left) + " -> " + right_text(rule);
+  return std::string(rule.name) + ": " + pat::pattern_text(*rule.left) + " -> " + right_side_text(rule);
 }
 
 bool matches_ops(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
@@ -57,7 +57,7 @@ std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops) {
   RuleCounters total;
   size_t hit = 0, count = 0;
   for (auto& [rule, c] : tried_rules(stats, ops)) {
-    std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
+    std::string place = rule_file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += counters_row(c) + place + " " + rule_text(*rule) + source_note(*rule) + "\n";
     for (auto& [name, hits] : c.branch_hit_counts) out += branch_row(name, hits);

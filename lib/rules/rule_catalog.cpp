@@ -55,8 +55,8 @@ void add_renderer_sets(std::vector<CatalogRuleSet>& out) {
 }
 
 // Settings that change the rules of stages; the empty text means the default settings.
-constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
-                                          "DISABLE_FAST_IDIV=1"};
+constexpr std::string_view kSettingsVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
+                                                  "DISABLE_FAST_IDIV=1"};
 
 Settings settings_of(std::string_view variant) {
   Settings s;
@@ -93,11 +93,11 @@ void for_each_inner_set(Visit visit) {
   visit("linear", pm_split_ends());
 }
 
-void add_stage(std::vector<std::string_view>& stages, std::string_view name) {
+void add_unique_stage(std::vector<std::string_view>& stages, std::string_view name) {
   if (std::find(stages.begin(), stages.end(), name) == stages.end()) stages.push_back(name);
 }
 
-std::string op_list(OpSet ops) {
+std::string op_list_text(OpSet ops) {
   if (ops.size() > 6) return std::to_string(ops.size()) + " ops";
   std::string out;
   ops.for_each([&](Op op) { out += (out.empty() ? "" : ",") + std::string(name_of(op)); });
@@ -115,12 +115,12 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
       if (out.size() < num_rules()) out.resize(num_rules());
       return out[r->rule_id];
     };
-    for (std::string_view variant : kVariants)
+    for (std::string_view variant : kSettingsVariants)
       for_each_stage(settings_of(variant), [&](std::string_view stage, std::string_view, const RuleSet& set) {
-        for (const Rule* r : set.rules()) add_stage(of(r), stage);
+        for (const Rule* r : set.rules()) add_unique_stage(of(r), stage);
       });
     for_each_inner_set([&](std::string_view stage, const RuleSet& set) {
-      for (const Rule* r : set.rules()) add_stage(of(r), stage);
+      for (const Rule* r : set.rules()) add_unique_stage(of(r), stage);
     });
     auto position = [](std::string_view name) {
       size_t i = 0;
@@ -179,7 +179,7 @@ std::vector<CatalogRule> catalog_rules() {
     }
   };
   for (const CatalogRuleSet& s : rule_catalog()) add(*s.rule_set);
-  for (std::string_view variant : kVariants)
+  for (std::string_view variant : kSettingsVariants)
     for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
   for_each_inner_set([&](std::string_view, const RuleSet& set) { add(set); });
   return out;
@@ -230,8 +230,8 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     if (r.stages.size() > kMaxStages) stages = std::to_string(r.stages.size()) + " stages";
-    out += "  " + name + "  " + pat::pattern_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
-           op_list(r.rule->left->ops) + "  " + std::string(short_file_name(*r.rule)) + ":" +
+    out += "  " + name + "  " + pat::pattern_text(*r.rule->left) + " -> " + right_side_text(*r.rule) + "  " +
+           op_list_text(r.rule->left->ops) + "  " + std::string(short_file_name(*r.rule)) + ":" +
            std::to_string(r.rule->line) + (source.empty() ? "" : " (" + source + ")") +
            (verdict.empty() ? "" : "  " + verdict) + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
@@ -247,10 +247,10 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
       const Rule& rule = *r.rule;
       json.member("name", rule.name).member("set", rule.rule_set_name).member("stages", r.stages);
       json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
-      json.member("pattern", pat::pattern_text(*rule.left)).member("result", right_text(rule));
+      json.member("pattern", pat::pattern_text(*rule.left)).member("result", right_side_text(rule));
       json.member("kind", name_of(right_side_kind(rule))).key("branches").array([&] {
         for (const RuleFolding& f : foldings_of(rule)) {
-          if (f.case_names.empty()) write_branch(f.name, right_text(f), f);
+          if (f.case_names.empty()) write_branch(f.name, right_side_text(f), f);
           for (const char* name : f.case_names) write_branch(name, "", f);
         }
       });

@@ -20,7 +20,7 @@ const std::vector<CatalogRuleSet>& rule_catalog();
 
 struct CatalogRule {
   const Rule* rule;
-  // the stages that have the rule on at least one target, with default settings or with one of kVariants in
+  // the stages that have the rule on at least one target, with default settings or with one of kSettingsVariants in
   // rule_catalog.cpp; "linear" for a rule that is applied after the last stage
   std::vector<std::string_view> stages;
   // in the result of catalog_rules(set, inside): the name of the set in `inside` that has the rule; empty for a rule of

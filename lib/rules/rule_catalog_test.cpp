@@ -103,7 +103,7 @@ TEST_CASE("patterns: every rule has a place in tinygrad, and every place a rule"
 }
 
 TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index dtype and expander are algebra") {
-  std::map<RightKind, size_t> count;
+  std::map<RightSideKind, size_t> count;
   for (const CatalogRule& r : catalog_rules()) {
     std::string_view file = short_file_name(*r.rule);
     bool counts = file.starts_with("passes/symbolic/");
@@ -111,8 +111,8 @@ TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index
       counts |= file == "passes/kernel/" + std::string(name);
     if (counts) count[right_side_kind(*r.rule)]++;
   }
-  CHECK(count[RightKind::Algebra] * 4 >= (count[RightKind::Algebra] + count[RightKind::Function]) * 3);
-  CHECK(count[RightKind::Lambda] == 0);
+  CHECK(count[RightSideKind::Algebra] * 4 >= (count[RightSideKind::Algebra] + count[RightSideKind::Function]) * 3);
+  CHECK(count[RightSideKind::Lambda] == 0);
 }
 
 TEST_CASE("patterns: a rule with several foldings lists them") {

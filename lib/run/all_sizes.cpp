@@ -12,11 +12,12 @@ namespace tgc {
 namespace {
 
 // Ops whose float results are exact or, for CAST, correctly rounded.
-constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
-                                               Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
-                                               Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};
+constexpr OpSet kExactOps =
+    ops::Movement | OpSet{Op::CAST,      Op::WHERE, Op::MAX,   Op::NEG,          Op::TRUNC,      Op::LOAD,
+                          Op::INDEX,     Op::STORE, Op::CONST, Op::COPY,         Op::CONTIGUOUS, Op::GEP,
+                          Op::VECTORIZE, Op::NOOP,  Op::AFTER, Op::DEFINE_GLOBAL};
 // Ops whose integer results rarely need more bits than their operands.
-constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XOR, Op::MOD};
+constexpr OpSet kOpsWithoutGrowth = kExactOps | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XOR, Op::MOD};
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
 
@@ -25,16 +26,16 @@ Magnitudes source_magnitudes(UOp u, size_t i) {
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Magnitudes::Usual;
   if (i > 0 && is_maximum(u)) return Magnitudes::All;  // source `i` is a RANGE of a REDUCE
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Magnitudes::All;
-  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Magnitudes::All : Magnitudes::Rounded;
+  if (dtypes::is_float(u.dtype())) return u.in(kExactOps) ? Magnitudes::All : Magnitudes::Rounded;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Magnitudes::Usual;
-  return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Magnitudes::All : Magnitudes::Moderate;
+  return dtypes::is_bool(u.dtype()) || u.in(kOpsWithoutGrowth) ? Magnitudes::All : Magnitudes::Moderate;
 }
 
 // Returns whether it lowered the Magnitudes of an array.
-bool lower_kernel_magnitudes(const ScheduledKernel& k, std::vector<Magnitudes>& sizes) {
+bool lower_kernel_magnitudes(const ScheduledKernel& k, std::vector<Magnitudes>& magnitudes) {
   if (!k.ast.is(Op::SINK)) {
-    if (k.array_numbers.size() < 2 || sizes[k.array_numbers[1]] <= sizes[k.array_numbers[0]]) return false;
-    return sizes[k.array_numbers[1]] = sizes[k.array_numbers[0]], true;
+    if (k.array_numbers.size() < 2 || magnitudes[k.array_numbers[1]] <= magnitudes[k.array_numbers[0]]) return false;
+    return magnitudes[k.array_numbers[1]] = magnitudes[k.array_numbers[0]], true;
   }
   const std::vector<UOp> nodes = toposort(k.ast);
   std::unordered_map<UOp, Magnitudes> at;
@@ -44,8 +45,9 @@ bool lower_kernel_magnitudes(const ScheduledKernel& k, std::vector<Magnitudes>& 
   };
   auto array_of = [&](UOp u) -> Magnitudes* {
     const auto slot = size_t(u.arg().small_int());
-    return slot < k.array_numbers.size() && k.array_numbers[slot] < sizes.size() ? &sizes[k.array_numbers[slot]]
-                                                                                 : nullptr;
+    return slot < k.array_numbers.size() && k.array_numbers[slot] < magnitudes.size()
+               ? &magnitudes[k.array_numbers[slot]]
+               : nullptr;
   };
   bool changes = false;
   for (size_t n = nodes.size(); n-- > 0;) {
@@ -83,18 +85,18 @@ void add_numbers_near_powers(int most, std::vector<double>& out) {
   }
 }
 
-int max_exponent(DType dtype, Magnitudes sizes) {
+int max_exponent(DType dtype, Magnitudes magnitudes) {
   if (dtypes::is_float(dtype)) return dtype.itemsize() == 1 ? 6 : dtype.itemsize() == 2 ? 15 : 60;
   const int bits = int(dtype.itemsize()) * 8;
-  return sizes == Magnitudes::Moderate ? bits * 3 / 4 : std::min(bits - 1, 53);
+  return magnitudes == Magnitudes::Moderate ? bits * 3 / 4 : std::min(bits - 1, 53);
 }
 
 }  // namespace
 
-void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& sizes) {
+void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& magnitudes) {
   for (bool changes = true; changes;) {
     changes = false;
-    for (size_t k = kernels.size(); k-- > 0;) changes |= lower_kernel_magnitudes(kernels[k], sizes);
+    for (size_t k = kernels.size(); k-- > 0;) changes |= lower_kernel_magnitudes(kernels[k], magnitudes);
   }
 }
 
@@ -127,16 +129,16 @@ std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernel
   return out;
 }
 
-bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes sizes, std::span<const double> constants,
+bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes magnitudes, std::span<const double> constants,
                          uint64_t turn) {
   const DType dtype = array.dtype();
-  if (sizes <= Magnitudes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
-  constexpr size_t kFew = 6;
+  if (magnitudes <= Magnitudes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
+  constexpr size_t kMaxPairedConstants = 6;
   std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
-  const int most = max_exponent(dtype, sizes);
+  const int most = max_exponent(dtype, magnitudes);
   add_numbers_near_powers(most, pool);
   for (double c : constants) add_neighbors(c, pool);
-  for (size_t i = 0; i < std::min(kFew, constants.size()); i++)
+  for (size_t i = 0; i < std::min(kMaxPairedConstants, constants.size()); i++)
     for (size_t k = 0; k < i; k++)
       add_neighbors(constants[i] + constants[k], pool), add_neighbors(constants[i] - constants[k], pool),
           add_neighbors(constants[k] - constants[i], pool);

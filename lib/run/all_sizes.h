@@ -28,7 +28,7 @@ enum class Magnitudes : uint8_t {
 
 // Lowers the Magnitudes of each array as far as the kernels need it. A limit of an array also holds for the arrays that
 // its values are computed from, but Magnitudes::Rounded ends at comparisons.
-void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& sizes);
+void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& magnitudes);
 
 // Returns the distinct finite constants of the kernels, except those of the dtypes bool and index.
 std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernels);
@@ -44,7 +44,7 @@ ProgramMagnitudes program_magnitudes_of(const TensorProgram& program);
 // Fills `array` with values of these sizes, many of them near the `constants` or powers of two. Another `turn` gives
 // other values. Returns false, and changes nothing, for Magnitudes::Usual and Magnitudes::Rounded, and for an array
 // that is empty or of bools.
-bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes sizes, std::span<const double> constants,
+bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes magnitudes, std::span<const double> constants,
                          uint64_t turn);
 
 }  // namespace tgc

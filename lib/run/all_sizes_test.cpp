@@ -20,9 +20,9 @@ Magnitudes sizes_of_data1(const std::string& dtype, const std::string& to, const
       "ast = UOp(Ops.DEFINE_GLOBAL, " + to + ".ptr(8), (), 0).index(i, ptr=True).store(" + value + ").end(i).sink()\n";
   const InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   const std::vector<ScheduledKernel> kernels{{in.root, {0, 1, 2}}};
-  std::vector<Magnitudes> sizes{stored, Magnitudes::All, Magnitudes::All};
-  lower_array_magnitudes(kernels, sizes);
-  return sizes[1];
+  std::vector<Magnitudes> magnitudes{stored, Magnitudes::All, Magnitudes::All};
+  lower_array_magnitudes(kernels, magnitudes);
+  return magnitudes[1];
 }
 
 }  // namespace

@@ -26,14 +26,14 @@ class SmtTranslator {
   explicit SmtTranslator(Graph& graph) : names_(graph) {}
 
   // Appends to text_ the declarations that `root` needs, and returns the SMT-LIB name of its value.
-  std::string name_of(UOp root) {
-    for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); }))
+  std::string translate_value(UOp root) {
+    for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_scalar_integer(u) || is_bool(u)); }))
       define_value(u);
     const std::string* name = names_.find(root);
     return name ? *name : define_value(root);
   }
   std::string take_text() { return std::exchange(text_, {}); }
-  // Returns true if name_of() translated every op in the graph of `root` exactly, apart from LOADs.
+  // Returns true if translate_value() translated every op in the graph of `root` exactly, apart from LOADs.
   bool is_exact(UOp root) const {
     return std::ranges::none_of(inexact_ops_, [&](UOp op) { return in_backward_slice_with_self(root, op); });
   }
@@ -42,14 +42,14 @@ class SmtTranslator {
 
  private:
   static bool is_bool(UOp u) { return u.dtype() == dtypes::bool_; }
-  static bool is_number(UOp u) {
+  static bool is_scalar_integer(UOp u) {
     return u.dtype().is_value() && u.dtype().count() == 1 && (dtypes::is_int(u.dtype()) || u.dtype() == dtypes::index);
   }
 
   std::string define_value(UOp u) {
     std::string name = "n" + std::to_string(u.id());
     names_[u] = name;
-    std::string value = is_bool(u) ? bool_formula(u) : is_number(u) ? integer_term(u) : "";
+    std::string value = is_bool(u) ? bool_formula(u) : is_scalar_integer(u) ? integer_term(u) : "";
     if (!value.empty()) text_ += "(define-fun " + name + " () " + (is_bool(u) ? "Bool" : "Int") + " " + value + ")\n";
     else declare_unknown(u, name);
     return name;
@@ -69,7 +69,7 @@ class SmtTranslator {
   // Declares a value of which at most the bounds are known.
   void declare_unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
-    if (!is_bool(u) && is_number(u))
+    if (!is_bool(u) && is_scalar_integer(u))
       assert_bounds(name, smt_literal(u.vmin().to_int()), smt_literal(u.vmax().to_int()));
     if (!u.is(Op::LOAD)) inexact_ops_.push_back(u);
     std::string what = u.is(Op::LOAD) ? "a loaded value" : std::string(tgc::name_of(u.op()));
@@ -112,7 +112,9 @@ class SmtTranslator {
                source_name(u, 0) + ")";
       case Op::WHERE: return is_bool(u.src(0)) ? apply_to_sources("ite", u) : "";
       case Op::CAST:
-        return is_bool(u.src(0)) ? "(ite " + source_name(u, 0) + " 1 0)" : is_number(u.src(0)) ? source_name(u, 0) : "";
+        return is_bool(u.src(0))             ? "(ite " + source_name(u, 0) + " 1 0)"
+               : is_scalar_integer(u.src(0)) ? source_name(u, 0)
+                                             : "";
       case Op::MULACC: return "(+ (* " + source_name(u, 0) + " " + source_name(u, 1) + ") " + source_name(u, 2) + ")";
       case Op::SHL:
       case Op::SHR: return shift_term(u);
@@ -142,7 +144,7 @@ class SmtTranslator {
   std::string bool_formula(UOp u) {
     if (u.is(Op::CONST)) return u.arg().to_const().truthy() ? "true" : "false";
     if (!has_named_sources(u)) return "";
-    bool bools = u.num_src() && is_bool(u.src(0)), numbers = u.num_src() && is_number(u.src(0));
+    bool bools = u.num_src() && is_bool(u.src(0)), numbers = u.num_src() && is_scalar_integer(u.src(0));
     switch (u.op()) {
       case Op::AND: return bools ? apply_to_sources("and", u) : "";
       case Op::OR: return bools ? apply_to_sources("or", u) : "";
@@ -240,11 +242,12 @@ class BoundsProver {
   }
 
   void prove_with_z3(UOp u, const ElementAccess& a, int64_t size, size_t position) {
-    if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask_z3(std::string(kPrelude));
-    std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
+    if (!z3_session_) z3_session_ = std::make_unique<Z3Session>(), (void)z3_session_->ask_z3(std::string(kPrelude));
+    std::string index = translator_.translate_value(a.index),
+                gate = a.gate ? translator_.translate_value(a.gate) : "true";
     std::string out_of_bounds = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
-    std::string answer = session_->ask_z3(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
-                                          out_of_bounds + ")\n(check-sat)\n");
+    std::string answer = z3_session_->ask_z3(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
+                                             out_of_bounds + ")\n(check-sat)\n");
     if (answer.starts_with("unsat")) {
       proof_.num_proven_by_z3++;
     } else {
@@ -255,7 +258,7 @@ class BoundsProver {
       if (answer.starts_with("sat")) add_counterexample(failure, a, index);
       proof_.failed_accesses.push_back(std::move(failure));
     }
-    (void)session_->ask_z3("(pop)\n");
+    (void)z3_session_->ask_z3("(pop)\n");
   }
 
   void add_counterexample(OutOfBoundsAccess& failure, const ElementAccess& a, const std::string& index) {
@@ -269,7 +272,7 @@ class BoundsProver {
     asked.emplace_back("index", index);
     std::string question = "(get-value (";
     for (auto& [called, name] : asked) question += name + " ";
-    auto values = parse_z3_values(session_->ask_z3(question + "))\n"));
+    auto values = parse_z3_values(z3_session_->ask_z3(question + "))\n"));
     for (size_t i = 0; i < values.size() && i < asked.size(); i++)
       failure.node_values.emplace_back(asked[i].first, values[i]);
   }
@@ -277,7 +280,7 @@ class BoundsProver {
   std::span<const UOp> nodes_;
   UOpMap<int64_t> access_widths_;
   SmtTranslator translator_;
-  std::unique_ptr<Z3Session> session_;
+  std::unique_ptr<Z3Session> z3_session_;
   BoundsProof proof_;
 };
 

@@ -196,8 +196,8 @@ void CallSimulator::track_elements(uint32_t body, size_t argument) {
   for (bool stores : {false, true}) accessed_bytes_.erase({body, argument, stores});
 }
 
-RunResult CallSimulator::run_list(UOp list) {
-  RunResult out;
+SimulatedRun CallSimulator::run_list(UOp list) {
+  SimulatedRun out;
   for_each_kernel(list, [&](KernelEvent& e, const KernelBody& body) {
     std::vector<int64_t> key{-3, int64_t(e.body_number), int64_t(e.device)};
     e.read_contents.resize(e.arguments.size());
@@ -233,12 +233,12 @@ RunResult CallSimulator::run_list(UOp list) {
   return out;
 }
 
-const KernelEvent* CallSimulator::kernel_event_of(const RunResult& in, int64_t stored) const {
+const KernelEvent* CallSimulator::kernel_event_of(const SimulatedRun& in, int64_t stored) const {
   auto it = kernels_by_stored_content_.find(stored);
   return it == kernels_by_stored_content_.end() ? nullptr : in.find_event(it->second);
 }
 
-MemoryPieces CallSimulator::contents_of_place(const RunResult& run, const MemoryPlace& place) {
+MemoryPieces CallSimulator::contents_of_place(const SimulatedRun& run, const MemoryPlace& place) {
   auto it = run.memory.find(place);
   return (it == run.memory.end() ? MemoryContents() : it->second).read_pieces(0, INT64_MAX, initial_content_of(place));
 }

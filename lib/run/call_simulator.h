@@ -58,7 +58,7 @@ struct KernelEvent {
   int64_t content = 0;  // identifies the kernel together with all that it reads
 };
 
-struct RunResult {
+struct SimulatedRun {
   std::vector<KernelEvent> kernel_events;
   std::map<MemoryPlace, MemoryContents> memory;
 
@@ -77,14 +77,14 @@ class CallSimulator {
   // single elements instead of the whole argument.
   void track_shared_arguments(UOp list);
   void track_elements(uint32_t body, size_t argument);
-  RunResult run_list(UOp list);
+  SimulatedRun run_list(UOp list);
 
   // Returns the kernel of `in` that stored the content, or null.
-  const KernelEvent* kernel_event_of(const RunResult& in, int64_t stored) const;
+  const KernelEvent* kernel_event_of(const SimulatedRun& in, int64_t stored) const;
   int64_t initial_content_of(const MemoryPlace& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
-  MemoryPieces contents_of_place(const RunResult& run, const MemoryPlace& place);
+  MemoryPieces contents_of_place(const SimulatedRun& run, const MemoryPlace& place);
 
  private:
   struct KernelBody {

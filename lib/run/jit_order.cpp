@@ -14,7 +14,7 @@ namespace {
 class JitFaultExplainer {
  public:
   // `names`: the slots of the BUFFERs, by the slot of the PARAM.
-  JitFaultExplainer(CallSimulator& simulator, const RunResult& meant, const RunResult& run, std::string function,
+  JitFaultExplainer(CallSimulator& simulator, const SimulatedRun& meant, const SimulatedRun& run, std::string function,
                     const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), expected_run_(meant), actual_run_(run), function_(std::move(function)),
         buffer_slots_(names) {
@@ -53,7 +53,7 @@ class JitFaultExplainer {
               !arguments_overlap(e->arguments[i], e->arguments[j]))
             continue;
           if (arguments_overlap(should.arguments[i], should.arguments[j])) continue;
-          const std::string name = name_of(should.arguments[i].place);
+          const std::string name = buffer_name(should.arguments[i].place);
           return make_fault(*e, *e, name, "",
                             kernel_label(e->call_index) + " stores to the place of " + name + ", which it reads", true);
         }
@@ -71,16 +71,16 @@ class JitFaultExplainer {
 
   ScheduleFault explain_wrong_read(const KernelEvent& e, const KernelEvent& should, size_t i) const {
     const MemoryPlace &is = e.arguments[i].place, &meant = should.arguments[i].place;
-    const std::string name = name_of(meant), reader = kernel_label(e.call_index);
+    const std::string name = buffer_name(meant), reader = kernel_label(e.call_index);
     const auto [expected, found] = first_differing_contents(should.read_contents[i], e.read_contents[i]);
     if (const KernelEvent* writer = simulator_.kernel_event_of(actual_run_, found);
         writer && is.is_parameter && !meant.is_parameter)
-      return make_fault(e, *writer, name_of(is), "write after read",
-                        reader + " reads " + name_of(is) + ", an input that was not copied, after " +
+      return make_fault(e, *writer, buffer_name(is), "write after read",
+                        reader + " reads " + buffer_name(is) + ", an input that was not copied, after " +
                        kernel_label(writer->call_index) + " has stored to it",
                         true);
     if (is.is_parameter && !(is == meant))
-      return make_fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
+      return make_fault(e, e, name, "", reader + " reads " + buffer_name(is) + " in the place of " + name, true);
     if (meant.is_parameter && !is.is_parameter)
       return make_fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
     const KernelEvent *made = simulator_.kernel_event_of(expected_run_, expected), *maker = matching_event(made),
@@ -105,7 +105,7 @@ class JitFaultExplainer {
   }
 
   ScheduleFault explain_wrong_result(const MemoryPlace& place) const {
-    const std::string name = name_of(place);
+    const std::string name = buffer_name(place);
     const auto [expected, found] = first_differing_contents(simulator_.contents_of_place(expected_run_, place),
                                                             simulator_.contents_of_place(actual_run_, place));
     const KernelEvent *made = simulator_.kernel_event_of(expected_run_, expected), *maker = matching_event(made),
@@ -130,7 +130,7 @@ class JitFaultExplainer {
                       true);
   }
 
-  std::string name_of(const MemoryPlace& place) const {
+  std::string buffer_name(const MemoryPlace& place) const {
     auto it = buffer_slots_.find(place.slot);
     return place.is_parameter && it != buffer_slots_.end() ? "data" + std::to_string(it->second) : place.name();
   }
@@ -147,7 +147,7 @@ class JitFaultExplainer {
   }
 
   CallSimulator& simulator_;
-  const RunResult &expected_run_, &actual_run_;
+  const SimulatedRun &expected_run_, &actual_run_;
   std::string function_;
   const std::map<int64_t, int64_t>& buffer_slots_;
   std::vector<const KernelEvent*> matching_events_;  // the same kernel of `run` for each one of `meant`, or null
@@ -170,9 +170,9 @@ std::string function_of_stage(const GoldenStage& stage) {
 
 // Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
 // stored to. Throws Failure if a kernel still does.
-RunResult run_with_defined_reads(CallSimulator& simulator, UOp list) {
+SimulatedRun run_with_defined_reads(CallSimulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
-    RunResult out = simulator.run_list(list);
+    SimulatedRun out = simulator.run_list(list);
     const KernelEvent* reader = nullptr;
     for (const KernelEvent& e : out.kernel_events)
       for (size_t i = 0; i < e.read_contents.size(); i++)
@@ -211,13 +211,13 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
   CallSimulator simulator(session, parameters.variables.values_by_name);
   const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
   simulator.track_shared_arguments(list);
-  const RunResult meant = run_with_defined_reads(simulator, list);
+  const SimulatedRun meant = run_with_defined_reads(simulator, list);
   for (const GoldenStage& stage : record.stages) {
-    const std::string* text = text_of(stage);
+    const std::string* text = text_of_stage(stage);
     if (!text) continue;
-    const RunResult run = simulator.run_list(read(*text, stage.name));
+    const SimulatedRun run = simulator.run_list(read(*text, stage.name));
     std::set<MemoryPlace> kept;
-    for (const RunResult* r : {&meant, &run})
+    for (const SimulatedRun* r : {&meant, &run})
       for (auto& [place, memory] : r->memory)
         if (place.is_parameter) kept.insert(place);
     for (const MemoryPlace& place : kept)

@@ -34,7 +34,7 @@ std::string inputs_text(const ModelReport& r) {
   out += out.empty() ? ", inputs" : "; " + drawn_arrays_text(r.drawn_arrays);
   return out + " drawn with --seed " + std::to_string(*r.seed) +
          (r.float_distribution.empty() ? "" : " (floats " + r.float_distribution + ")") +
-         (r.input_sizes.empty() ? "" : "; " + r.input_sizes);
+         (r.input_set_note.empty() ? "" : "; " + r.input_set_note);
 }
 
 std::string slowest_kernels_text(std::vector<TimedKernel> kernels, int runs) {
@@ -65,7 +65,7 @@ RunReport::Result ModelReport::result() const {
   if (!first_different_kernel.empty() || !std::ranges::all_of(comparisons, &Comparison::has_passed))
     return RunReport::Result::Failed;
   if (has_no_stores) return RunReport::Result::Passed;
-  const bool compares = num_confirmed_kernels || std::ranges::any_of(comparisons, &Comparison::is_compared);
+  const bool compares = num_confirmed_kernels || std::ranges::any_of(comparisons, &Comparison::has_compared_elements);
   return compares ? RunReport::Result::Passed : RunReport::Result::NotCompared;
 }
 
@@ -105,9 +105,10 @@ std::string ModelReport::text() const {
         "  order: " + f.detail() + (f.is_plan_fault ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
   if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
-  if (num_without_findings)
+  if (num_clean_sanitized_kernels)
     out +=
-        "  no access outside of a buffer under AddressSanitizer: " + count_text(num_without_findings, "kernel") + "\n";
+        "  no access outside of a buffer under AddressSanitizer: " + count_text(num_clean_sanitized_kernels, "kernel") +
+        "\n";
   if (num_confirmed_kernels && first_different_kernel.empty())
     out += "  every kernel compares well with REF: " + std::to_string(num_confirmed_kernels) + "\n";
   if (!first_different_kernel.empty()) out += "  " + first_different_kernel + "\n";
@@ -115,7 +116,7 @@ std::string ModelReport::text() const {
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
   for (const std::string& file : written_files) out += "  wrote " + file + "\n";
   if (!repeat_command.empty()) out += "  again: " + repeat_command + "\n";
-  if (!not_kept_reason.empty()) out += "  it could not be kept: " + not_kept_reason + "\n";
+  if (!not_saved_reason.empty()) out += "  it could not be kept: " + not_saved_reason + "\n";
   return out;
 }
 
@@ -130,7 +131,7 @@ std::string ModelReport::json() const {
     if (seed) json.member("seed", *seed);
     if (!arrays_file.empty() && !drawn_arrays.empty()) json.member("drawn", drawn_arrays);
     if (!float_distribution.empty()) json.member("floats", float_distribution);
-    if (!input_sizes.empty()) json.member("sizes", input_sizes);
+    if (!input_set_note.empty()) json.member("sizes", input_set_note);
     write_comparisons(json, comparisons);
     if (stage_difference) stage_difference->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);
@@ -140,9 +141,9 @@ std::string ModelReport::json() const {
     if (!hazard_text.empty()) json.member("hazard", hazard_text);
     if (!notes.empty()) json.member("notes", notes);
     if (num_confirmed_kernels) json.member("kernels_compared", num_confirmed_kernels);
-    if (num_without_findings) json.member("kernels_sanitized", num_without_findings);
+    if (num_clean_sanitized_kernels) json.member("kernels_sanitized", num_clean_sanitized_kernels);
     if (!first_different_kernel.empty()) json.member("different", first_different_kernel);
-    if (!not_kept_reason.empty()) json.member("not_kept", not_kept_reason);
+    if (!not_saved_reason.empty()) json.member("not_kept", not_saved_reason);
     json.member("kernels", schedule_result.num_kernels);
     milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
         milliseconds("total_ms", total_seconds);

@@ -128,8 +128,8 @@ class NanExplainer {
     out.repeat_command = explain_command(input_.id.empty() ? recording_ : recording_ + "#" + input_.id);
     out.kernel_command = "tgc run " + quote_for_shell(recording_ + "#" + out.kernel) + " --inputs=" +
                        quote_for_shell(arrays + ".in.npz") + " --expect=" + quote_for_shell(arrays + ".out.npz");
-    auto steps =
-        NanOrigin(make_kernel_graph(session_, *in).root, inputs, variable_values_in(inputs)).find_steps(name, element);
+    auto steps = NanOriginFinder(make_kernel_graph(session_, *in).root, inputs, variable_values_in(inputs))
+                     .find_steps(name, element);
     if (!steps) out.unexplained_reason = steps.diag().text();
     else {
       const NodeMethods methods(*in, in->record ? in->record->metadata : std::vector<GoldenMetadata>());

@@ -36,7 +36,7 @@ bool has_only_copies(const Array& whole, const Array& part) {
 
 }  // namespace
 
-void RecordedSides::choose_place(size_t runs) {
+void RecordedGraphRunner::choose_place(size_t runs) {
   const Settings settings = graph_.session.merge_settings().value_or_throw();
   auto on = [&](const std::string& device) {
     return std::move(placement_for_model(graph_.session, device, settings).value_or_throw());
@@ -50,22 +50,22 @@ void RecordedSides::choose_place(size_t runs) {
   graph_.report.device = placement_->label, graph_.report.device_option = placement_->device_option();
 }
 
-std::string RecordedSides::name_of_reference() const {
+std::string RecordedGraphRunner::name_of_reference() const {
   return is_compiled_ ? "the tensor graph on " + placement_->label + ", since it is too large for REF" : kRefOfGraph;
 }
 
-ScheduleOptions RecordedSides::options_for(const Placement& place) const {
+ScheduleOptions RecordedGraphRunner::options_for(const Placement& place) const {
   return {.should_run_in_process = should_run_in_process_ || graph_.options.device.should_run_in_process,
           .timeout_seconds = graph_.options.device.timeout_seconds_for(place),
           .trial_seconds = graph_.options.device.trial_seconds(),
           .compile_seconds = graph_.options.device.timeout_seconds.value_or(0)};
 }
 
-SlotArrays RecordedSides::run_recorded_kernels() {
+SlotArrays RecordedGraphRunner::run_recorded_kernels() {
   return run_compiled_or_in_ref([&] { return run_kernels(); });
 }
 
-SlotArrays RecordedSides::run_kernels() {
+SlotArrays RecordedGraphRunner::run_kernels() {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   BufferValues known;
   std::vector<OutputRequest> wanted;
@@ -99,7 +99,7 @@ SlotArrays RecordedSides::run_kernels() {
   return out;
 }
 
-SlotArrays RecordedSides::run_reference(std::optional<int> perturbation) {
+SlotArrays RecordedGraphRunner::run_reference(std::optional<int> perturbation) {
   return run_compiled_or_in_ref([&] {
     Placement ref = make_ref_placement();
     Placement& place = is_compiled_ ? *placement_ : ref;
@@ -108,7 +108,7 @@ SlotArrays RecordedSides::run_reference(std::optional<int> perturbation) {
   });
 }
 
-Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
+Result<SlotArrays> RecordedGraphRunner::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
   Placement ref = make_ref_placement();
   Placement& place = is_compiled_ && may_be_compiled ? *placement_ : ref;
   return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
@@ -117,20 +117,20 @@ Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& refer
 // Runs again in REF if compiled kernels fail for another reason than their own fault or the time limit: tgc's pipeline
 // may be unable to compile a kernel of another release.
 template <class Run>
-SlotArrays RecordedSides::run_compiled_or_in_ref(Run run) {
+SlotArrays RecordedGraphRunner::run_compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();
   auto done = catch_failures(run);
   if (done) return std::move(*done);
-  if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
+  if (done.diag().is_kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
   placement_ = make_ref_placement(), is_compiled_ = false;
   graph_.report.device = placement_->label, graph_.report.device_option = placement_->device_option();
   if (!graph_.report.reference.empty()) graph_.report.reference = kRefOfGraph;
   return run();
 }
 
-RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
+RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedGraphRunner& graph_runner,
                                        const std::set<int64_t>& not_compared)
-    : graph_(graph), sides_(sides), not_compared_slots_(not_compared) {
+    : graph_(graph), graph_runner_(graph_runner), not_compared_slots_(not_compared) {
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
     has_sums_ |= has_summed_terms(ast);
@@ -147,7 +147,7 @@ ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const 
   return tolerance_between_devices(expected, coarsest_dtype_, has_sums_);
 }
 
-void RecordedComparison::take_expected_arrays() {
+void RecordedComparison::read_expected_arrays() {
   const std::string file = fill_in_name(graph_.options.compare.expected_file, graph_.options.input, graph_.input_graph);
   graph_.report.reference = file;
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
@@ -158,7 +158,7 @@ void RecordedComparison::take_expected_arrays() {
     auto given = std::ranges::find(arrays, name, &NamedArray::name);
     if (given == arrays.end())
       throw Failure(Diag{.message = "the file lacks '" + name + "', which the graph stores", .file = file});
-    auto same = with_dtype_of_bits(std::move(given->array), array.dtype(), name);
+    auto same = reinterpret_raw_bits(std::move(given->array), array.dtype(), name);
     if (!same || same->size() != array.size())
       throw Failure(Diag{.message = same ? name + " is " + same->describe() : same.diag().message,
                          .file = file,
@@ -176,7 +176,7 @@ void RecordedComparison::find_invalid_values() {
   const TensorReference other =
       std::move(read_tensor_reference(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, 1)
                 .value_or_throw());
-  const SlotArrays values = std::move(sides_.run_graph_variant(other, false).value_or_throw());
+  const SlotArrays values = std::move(graph_runner_.run_graph_variant(other, false).value_or_throw());
   for (auto& [slot, expected] : expected_arrays_) {
     const Array& changed = values.at(slot);
     const auto item = size_t(expected.dtype().itemsize());
@@ -230,7 +230,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     compared = tgc::compare_arrays(array_name_of(slot), rest, expected, tolerance_for(expected));
     out.back() = std::move(compared.value_or_throw());
     out.back().num_left_out = all - out.back().num_different;
-    out.back().was_recheck_cut = was_recheck_cut_ && !out.back().has_passed();
+    out.back().is_recheck_incomplete = was_recheck_cut_ && !out.back().has_passed();
     // if rounding decides many elements, a few perturbed runs do not find all of them
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
@@ -246,9 +246,9 @@ std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
   if (is_rechecked_) return sensitive_elements_;
   is_rechecked_ = true;
   graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name + ", with perturbed roundings");
-  const DeadlineScope scope(double(limit(Limit::RefSeconds)));
+  const DeadlineScope scope(double(limit_value(Limit::RefSeconds)));
   for (int perturbation = 0; perturbation < kNumPerturbations && !current_deadline().is_over(); perturbation++) {
-    auto perturbed = catch_failures([&] { return sides_.run_reference(perturbation); });
+    auto perturbed = catch_failures([&] { return graph_runner_.run_reference(perturbation); });
     if (!perturbed) continue;
     for (auto& [slot, expected] : expected_arrays_) {
       auto differs =

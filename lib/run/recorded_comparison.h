@@ -11,9 +11,9 @@ namespace tgc {
 using SlotArrays = std::map<int64_t, Array>;  // the keys are slots of buffers or values (slot_of_value)
 
 // Runs the two sides of a comparison: the recorded kernels, and the tensor graph. Throws Failure.
-class RecordedSides {
+class RecordedGraphRunner {
  public:
-  explicit RecordedSides(RecordedTensorGraph& graph) : graph_(graph) {}
+  explicit RecordedGraphRunner(RecordedTensorGraph& graph) : graph_(graph) {}
 
   // Chooses the device that --device names or, with --native, that of the session's default target. Otherwise chooses
   // REF, or the CPU if `runs` runs would take too long in REF. In this last case, the reference graph runs on the CPU,
@@ -47,11 +47,12 @@ class RecordedSides {
 class RecordedComparison {
  public:
   // `not_compared`: slots of buffers whose content depends on a stale read (add_order_notes).
-  RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
+  RecordedComparison(RecordedTensorGraph& graph, RecordedGraphRunner& graph_runner,
+                     const std::set<int64_t>& not_compared);
 
-  // take_expected_arrays() replaces the expected arrays by those of --expect.
-  void compute_expected_arrays() { expected_arrays_ = sides_.run_reference(); }
-  void take_expected_arrays();
+  // read_expected_arrays() replaces the expected arrays by those of --expect.
+  void compute_expected_arrays() { expected_arrays_ = graph_runner_.run_reference(); }
+  void read_expected_arrays();
   void find_invalid_values();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has, except those that
@@ -71,7 +72,7 @@ class RecordedComparison {
   std::map<int64_t, std::vector<bool>>& sensitive_elements();
 
   RecordedTensorGraph& graph_;
-  RecordedSides& sides_;
+  RecordedGraphRunner& graph_runner_;
   const std::set<int64_t>& not_compared_slots_;
   SlotArrays expected_arrays_;
   DType coarsest_dtype_ = dtypes::float64;  // least exact dtype that the kernels round to

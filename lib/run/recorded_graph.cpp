@@ -58,7 +58,7 @@ void RecordedTensorGraph::check_array_names() const {
   if (check()) return;
   // a file of --save-failures also has the buffers that only a stage has
   for (const GoldenStage& stage : input_graph.record->stages) {
-    const std::string* text = text_of(stage);
+    const std::string* text = text_of_stage(stage);
     if (!text) continue;
     auto read = read_tensor_stage(session, *input_graph.record, release, parameters, *text, stage.name);
     if (!read) continue;

@@ -10,7 +10,7 @@ std::optional<LocalRace> find_recorded_race(Pipeline& pipeline) {
   auto rows = pipeline.rows();
   if (!rows) return std::nullopt;
   const bool adds_barriers = std::ranges::count(record->stages, kBarrierStageName, &GoldenStage::name) > 0;
-  for (const Pipeline::Row& row : *rows) {
+  for (const Pipeline::StageData& row : *rows) {
     if (row.list.empty()) continue;
     auto imported = pipeline.imported_graph(row);
     auto race = imported ? find_local_race(imported->list) : std::nullopt;

@@ -37,22 +37,22 @@ void RecordedRun::run_record() {
   graph_.draw_buffers();
   graph_.check_array_names();
   // one run of the graph, and one of the kernels or of each stage
-  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
+  graph_runner_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
   begin = Clock::now();
   SlotArrays actual;
   if (graph_.schedule) {
     graph_.session.report_progress("the kernels of " + graph_.input_graph.info.name);
-    auto ran = catch_failures([&] { return sides_.run_recorded_kernels(); });
-    if (!ran && !(should_find_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
+    auto ran = catch_failures([&] { return graph_runner_.run_recorded_kernels(); });
+    if (!ran && !(should_find_stage_ && ran.diag().is_kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
     actual = std::move(*ran);
   }
   report_.total_seconds = seconds_since(begin);
   if (graph_.options.compare.reference_device == "none") return report_arrays(actual, {}), save_arrays();
   graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name);
-  report_.reference = sides_.name_of_reference();
-  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
-  add_comparison(comparison, actual);
+  report_.reference = graph_runner_.name_of_reference();
+  RecordedComparison comparison(graph_, graph_runner_, not_compared_slots_);
+  compare_results(comparison, actual);
   not_decided_slots_ = comparison.not_decided_slots();
   const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
   if (graph_.schedule && (!differs || !report_.stage_difference || report_.stage_difference->stage.empty()))
@@ -63,7 +63,7 @@ void RecordedRun::run_record() {
   report_arrays(actual, comparison.expected_arrays());
   save_arrays();
   if (report_.result() == RunReport::Result::Failed && !graph_.options.output.failures_folder.empty())
-    keep_arrays(actual, comparison.expected_arrays());
+    save_failure_arrays(actual, comparison.expected_arrays());
 }
 
 void RecordedRun::check_kernel_order() {
@@ -73,12 +73,12 @@ void RecordedRun::check_kernel_order() {
   not_compared_slots_ = add_order_notes(report_.order_report, *graph_.schedule, report_.notes);
 }
 
-void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
+void RecordedRun::compare_results(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
   comparison.compute_expected_arrays();
   if (is_finite &&
       !std::ranges::all_of(comparison.expected_arrays(), [](auto& e) { return has_only_numbers(e.second); }))
     throw Failure("the graph has no meaning for these floats");
-  if (!graph_.options.compare.expected_file.empty()) comparison.take_expected_arrays();
+  if (!graph_.options.compare.expected_file.empty()) comparison.read_expected_arrays();
   comparison.find_invalid_values();
   if (graph_.schedule) report_.comparisons = comparison.compare_arrays(actual);
   const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
@@ -92,14 +92,14 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
   std::set<std::string> names;
   std::vector<std::string> doubtful;  // stages that differ since the last right one
   for (const GoldenStage& stage : graph_.input_graph.record->stages) {
-    const std::string* text = text_of(stage);
+    const std::string* text = text_of_stage(stage);
     // a second stage of the same name is a stage of another function, whose PARAMs are unknown
     if (!names.insert(stage.name).second || !text) continue;
     graph_.session.report_progress("the stage '" + stage.name + "' of " + graph_.input_graph.info.name);
     auto read = read_tensor_stage(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, *text,
                                   stage.name);
     if (read) graph_.draw_missing_buffers(*read);
-    auto arrays = read ? sides_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
+    auto arrays = read ? graph_runner_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
     if (arrays && arrays->empty()) continue;
     std::vector<Comparison> compared;
     if (arrays) {
@@ -108,7 +108,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
       if (done) compared = std::move(*done);
       else arrays = done.diag();
     }
-    if (!arrays && arrays.diag().kernel_fault) {
+    if (!arrays && arrays.diag().is_kernel_fault) {
       out.num_stages_run++;
       doubtful.push_back(stage.name);
       continue;
@@ -140,7 +140,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
 
 void RecordedRun::find_faulty_stage(const Diag& fault) {
   report_.error = fault.text(), report_.is_kernel_fault = true;
-  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
+  RecordedComparison comparison(graph_, graph_runner_, not_compared_slots_);
   comparison.compute_expected_arrays();
   compare_stages(comparison, true);
 }
@@ -188,17 +188,17 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::rerun_and_com
   auto stages = std::exchange(report_.stage_difference, {});
   auto ran = std::exchange(report_.schedule_result, {});
   const std::vector<std::string> notes = report_.notes;
-  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
+  RecordedComparison comparison(graph_, graph_runner_, not_compared_slots_);
   auto done = catch_failures([&] {
-    SlotArrays actual = graph_.schedule ? sides_.run_recorded_kernels() : SlotArrays();
-    add_comparison(comparison, actual, is_finite);
+    SlotArrays actual = graph_.schedule ? graph_runner_.run_recorded_kernels() : SlotArrays();
+    compare_results(comparison, actual, is_finite);
     return actual;
   });
   const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
   if (result == RunReport::Result::Failed) {
-    report_.input_sizes = sizes, report_.result_names.clear();
+    report_.input_set_note = sizes, report_.result_names.clear();
     report_arrays(*done, comparison.expected_arrays());
-    if (!graph_.options.output.failures_folder.empty()) keep_arrays(*done, comparison.expected_arrays());
+    if (!graph_.options.output.failures_folder.empty()) save_failure_arrays(*done, comparison.expected_arrays());
     return {result, report_.comparisons};
   }
   report_.comparisons.swap(outputs);
@@ -211,7 +211,7 @@ bool RecordedRun::may_run_again() const {
   const std::string& device = graph_.options.device.name;
   const bool is_plain = is_ref_only_comparison(graph_.options) && (device.empty() || device == "REF") &&
                         !graph_.session.overrides.uses_native_pipeline;
-  return is_plain && !sides_.is_compiled() && !report_.has_no_stores && report_.seed &&
+  return is_plain && !graph_runner_.is_compiled() && !report_.has_no_stores && report_.seed &&
          report_.result() == RunReport::Result::Passed;
 }
 
@@ -233,14 +233,14 @@ void RecordedRun::run_on_all_magnitudes() {
   int64_t most = graph_.schedule ? 1 : kEnoughElements;
   for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());
   const TensorArrays usual_arrays = graph_.buffers;
-  sides_.run_in_this_process();
+  graph_runner_.run_in_this_process();
   auto result = RunReport::Result::Passed;
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_magnitudes(uint64_t(turn))) return;
     result = rerun_and_compare(usual_arrays, name_of(InputSet::AllSizes)).first;
     if (result != RunReport::Result::Passed) return;
   }
-  report_.input_sizes = "also " + std::string(name_of(InputSet::AllSizes));
+  report_.input_set_note = "also " + std::string(name_of(InputSet::AllSizes));
 }
 
 void RecordedRun::run_on_whole_numbers() {
@@ -288,7 +288,7 @@ void RecordedRun::report_arrays(const SlotArrays& actual, const SlotArrays& expe
   }
 }
 
-void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expected) {
+void RecordedRun::save_failure_arrays(const SlotArrays& actual, const SlotArrays& expected) {
   auto named = [](const auto& arrays, auto get) {
     Arrays out;
     for (auto& [slot, array] : arrays) out.push_back({array_name_of(slot), get(array).copy()});
@@ -302,8 +302,8 @@ void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expect
   }
   RunReport kept;
   auto same = [](auto& array) -> const Array& { return array; };
-  save_failure(graph_.session, graph_.options, graph_.input_graph, sides_.placement(), inputs, named(expected, same),
-               named(actual, same), kept)
+  save_failure(graph_.session, graph_.options, graph_.input_graph, graph_runner_.placement(), inputs,
+               named(expected, same), named(actual, same), kept)
       .value_or_throw();
   report_.written_files = std::move(kept.written_files), report_.repeat_command = std::move(kept.repeat_command);
 }
@@ -318,7 +318,7 @@ void RecordedRun::save_arrays() {
                            is_recorded_in_file(graph_.input_graph));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
-  if (!saved) report_.not_kept_reason = saved.diag().text();
+  if (!saved) report_.not_saved_reason = saved.diag().text();
 }
 
 }  // namespace tgc

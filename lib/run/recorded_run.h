@@ -33,7 +33,7 @@ class RecordedRun {
   // Compares the results of the kernels with those of the graph, and the stages if the record has no kernels, with
   // --each-stage, or to find the first wrong stage. With `is_finite`, throws if the graph computes an infinity or a
   // NaN.
-  void add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
+  void compare_results(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
   // Runs and compares again with the arrays that graph_ has now. If the results differ, they become the report's, and
   // `sizes` describes the arrays. Otherwise restores the report and the arrays, which were `usual_arrays`. Returns
   // Trouble if a run or the comparison throws.
@@ -53,12 +53,12 @@ class RecordedRun {
   void find_wrong_kernels();
 
   void report_arrays(const SlotArrays& actual, const SlotArrays& expected);
-  // keep_arrays() writes to the folder of --save-failures, save_arrays() to the file of --save.
-  void keep_arrays(const SlotArrays& actual, const SlotArrays& expected);
+  // save_failure_arrays() writes to the folder of --save-failures, save_arrays() to the file of --save.
+  void save_failure_arrays(const SlotArrays& actual, const SlotArrays& expected);
   void save_arrays();
 
   RecordedTensorGraph graph_;
-  RecordedSides sides_{graph_};
+  RecordedGraphRunner graph_runner_{graph_};
   ModelReport& report_;
   const bool should_find_stage_;
   std::set<int64_t> not_compared_slots_, not_decided_slots_;

@@ -279,10 +279,10 @@ class ScheduleReader {
     std::map<int64_t, std::vector<int64_t>> out;
     const GoldenStage* last = nullptr;
     for (const GoldenStage& s : record_.stages)
-      if (text_of(s)) last = &s;
+      if (text_of_stage(s)) last = &s;
     if (!last) throw Failure("the record has no stages");
     ParsedTensorGraph text =
-        std::move(read_tensor_text(session_, record_, release_, *text_of(*last), last->name).value_or_throw());
+        std::move(read_tensor_text(session_, record_, release_, *text_of_stage(*last), last->name).value_or_throw());
     const bool is_call = text.root.is(Op::CALL) && text.root.src(0).is(Op::LINEAR);
     UOp list = is_call ? text.root.src(0) : text.root;
     if (!list.is(Op::LINEAR))
@@ -330,7 +330,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
     out.variables.values_by_name.insert(record.var_vals.begin(), record.var_vals.end());
     std::vector<const std::string*> texts{record.ast_full ? &*record.ast_full : &record.ast};
     for (size_t i = record.stages.size(); i-- > 0;)
-      if (const std::string* text = text_of(record.stages[i])) texts.push_back(text);
+      if (const std::string* text = text_of_stage(record.stages[i])) texts.push_back(text);
     for (const std::string* text : texts) {
       ParsedTensorGraph call =
           std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
@@ -363,7 +363,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
   });
 }
 
-const std::string* text_of(const GoldenStage& stage) {
+const std::string* text_of_stage(const GoldenStage& stage) {
   return stage.full_text ? &*stage.full_text : stage.ir ? &*stage.ir : nullptr;
 }
 

@@ -53,7 +53,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                            std::string_view text, const std::string& what);
 // Returns the full text of a stage, else its shorter text; null if the stage has neither.
-const std::string* text_of(const GoldenStage& stage);
+const std::string* text_of_stage(const GoldenStage& stage);
 
 struct BufferSize {
   DType dtype;

@@ -31,7 +31,7 @@ struct ModelReport {
   std::set<std::string> given_arrays = {}, drawn_arrays = {};
   std::string float_distribution;  // empty for the default distribution
   // other inputs with which a run failed, such as "whole numbers", or also passed: "also of all sizes"
-  std::string input_sizes = {};
+  std::string input_set_note = {};
   double load_seconds = 0;
   double build_seconds = 0;       // time of building or scheduling the graph, or of reading a recorded schedule
   double total_seconds = 0;       // time of scheduling, compiling and running
@@ -45,7 +45,7 @@ struct ModelReport {
   std::map<std::string, int64_t> not_decided_elements = {};
   std::string reference;            // what the results were compared with, such as a file or REF
   size_t num_confirmed_kernels = 0;  // kernels whose results REF confirmed
-  size_t num_without_findings = 0;
+  size_t num_clean_sanitized_kernels = 0;
   std::optional<StageDifference> stage_difference = {};
   bool has_no_stores = false;
   // values of a recorded graph's variables, by name: "3, recorded" or "3, given"
@@ -60,7 +60,7 @@ struct ModelReport {
   std::vector<std::string> other_tried_values = {};  // values of variables with which more runs passed: "pos=31"
   std::vector<std::string> written_files = {};
   std::string repeat_command = {};
-  std::string not_kept_reason;             // why the results of a failed run could not be saved
+  std::string not_saved_reason;             // why the results of a failed run could not be saved
   // message on the first kernel that differs from REF
   std::string first_different_kernel;
   std::string error;

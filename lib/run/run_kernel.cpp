@@ -105,7 +105,7 @@ class KernelRun {
       throw Failure(Diag{.message = "nothing was compared: " + (why->empty() ? not_compared_reason(place) : *why),
                          .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_more_inputs(kernel, place)) done.outputs = std::move(*other);
-    if (auto other = run_at_bounds(kernel, place)) done.outputs = std::move(*other);
+    if (auto other = run_at_variable_bounds(kernel, place)) done.outputs = std::move(*other);
     if (options_.device.timed_runs > 0) report_timed_runs(kernel, place, std::move(done.run_seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
     auto kept = catch_failures([&] {
@@ -116,7 +116,7 @@ class KernelRun {
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
-    if (!kept) report_.not_kept_reason = kept.diag().text();
+    if (!kept) report_.not_saved_reason = kept.diag().text();
   }
 
   // Writes a repro bundle, in place of the npz files of --save-failures, and reports the command that runs it.
@@ -275,7 +275,7 @@ class KernelRun {
     return [this, run, where = place.label] { return take_reference_outputs(run_with_elapsed_time(where, run)); };
   }
   Arrays take_reference_outputs(Result<ExecutionResult> result) {
-    if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
+    if (!result) throw failure_with_prefix("the reference, " + report_.reference, result.diag());
     report_.notes = result->notes;
     return std::move(result->outputs);
   }
@@ -284,7 +284,7 @@ class KernelRun {
     if (expected_.empty() && !report_.reference.empty())
       throw Failure("nothing was compared: the kernel stores no array");
     report_.comparisons = std::move(trial_->compare_arrays(actual, expected_, options_.compare).value_or_throw());
-    if (std::ranges::any_of(report_.comparisons, &Comparison::was_recheck_cut))
+    if (std::ranges::any_of(report_.comparisons, &Comparison::is_recheck_incomplete))
       report_.left_out_runs.push_back("the rerun that tells rounding from faults");
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
     std::string cause = expected_divergence(input_.root, report_.comparisons, renderer);
@@ -320,7 +320,7 @@ class KernelRun {
     Arrays own = std::move(wide.inputs_for_kernel(kernel).value_or_throw());
     auto done = execute_candidate(kernel, place, own);
     if (!done && expected->notes.empty()) {
-      report_.input_set = set, report_.input_sizes = name_of(set);
+      report_.input_set = set, report_.input_set_note = name_of(set);
       trial_->begin_trial(trial_->chosen_variables(), std::move(own));
       throw Failure(done.diag());
     }
@@ -333,7 +333,7 @@ class KernelRun {
       arrays = std::move(
           wide.compare_arrays(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
       if (std::ranges::all_of(arrays, &Comparison::has_passed)) {
-        report_.input_sizes += (report_.input_sizes.empty() ? "also " : ", ") + std::string(name_of(set));
+        report_.input_set_note += (report_.input_set_note.empty() ? "also " : ", ") + std::string(name_of(set));
         return std::nullopt;
       }
       cause =
@@ -346,7 +346,7 @@ class KernelRun {
       report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
       return std::nullopt;
     }
-    report_.input_set = set, report_.input_sizes = name_of(set), report_.seed = trial_->distribution()->seed;
+    report_.input_set = set, report_.input_set_note = name_of(set), report_.seed = trial_->distribution()->seed;
     report_.comparisons = std::move(arrays);
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
@@ -355,7 +355,7 @@ class KernelRun {
   // meaning for these values. Throws any other error.
   void report_left_out_run(const Diag& error, const std::string& values) {
     if (is_out_of_time(error)) report_.left_out_runs.push_back("the run with " + values);
-    else if (!error.kernel_fault) throw Failure(error);
+    else if (!error.is_kernel_fault) throw Failure(error);
   }
   // True for a small, untimed kernel that passed a comparison with its AST in REF.
   bool should_try_more_inputs(const Placement& place) const {
@@ -369,7 +369,7 @@ class KernelRun {
   }
   // Runs the kernel with the smallest and the largest values of its variables. If the results differ, reports that run
   // and returns its results. Skips values with which the AST has no meaning.
-  std::optional<Arrays> run_at_bounds(Executable& kernel, Placement& place) {
+  std::optional<Arrays> run_at_variable_bounds(Executable& kernel, Placement& place) {
     if (!should_try_more_inputs(place)) return std::nullopt;
     const VariableValues usual = options_.input.variables;
     for (ChosenVariables& bound : variables_at_bounds(kernel, trial_->chosen_variables())) {
@@ -482,7 +482,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
     if (!ran)
-      report.error = error_with_time_option(ran.diag()).text(), report.is_kernel_fault = ran.diag().kernel_fault;
+      report.error = error_with_time_option(ran.diag()).text(), report.is_kernel_fault = ran.diag().is_kernel_fault;
     if (ran && own.compare.reference_device != "none") check_barriers(session, in, report);
     if (!options.output.repro_path.empty() && report.exit_code() != 0) run.write_repro_bundle();
     return Unit{};

@@ -77,7 +77,7 @@ class ModelRun {
     OnnxModel model = std::move(OnnxModel::open(path, session_.overrides.weights_file).value_or_throw());
     report_.load_seconds = seconds_since(begin);
     Graph graph(settings);
-    tensor_state(graph).device = placement_->target ? placement_->target->device : "CPU";
+    shared_tensor_state(graph).device = placement_->target ? placement_->target->device : "CPU";
     read_given_arrays(fill_in_name(options_.input.arrays_file, options_.input, path, false));
     std::map<std::string, Value> inputs = make_model_inputs(model, graph);
     begin = Clock::now();
@@ -111,7 +111,8 @@ class ModelRun {
           }();
           report_.build_seconds = seconds_since(begin);
           check_buffer_stores(in.root, schedule);
-          set_buffer_arrays(graph, schedule, uses_another_schedule() ? numbers_of_plain_schedule(in) : BufferNumbers());
+          set_buffer_arrays(graph, schedule,
+                            uses_another_schedule() ? numbers_in_default_schedule(in) : BufferNumbers());
           std::vector<OutputRequest> wanted;
           for (auto& buffers : schedule.output_buffers)
             for (size_t number : buffers) {
@@ -119,7 +120,7 @@ class ModelRun {
               report_.result_names.push_back(data_name(number));
               wanted.push_back({number, b.dtype, {b.num_elements}});
             }
-          auto out = runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options);
+          auto out = runner.run_schedule(schedule, shared_tensor_state(graph).buffer_data, wanted, options);
           return std::move(out.value_or_throw());
                      });
   }
@@ -163,8 +164,8 @@ class ModelRun {
                             .on_kernel = options_.model.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
     if (options_.device.should_use_sanitizer)
-      options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
-    if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
+      options.before_kernel = [&](const ScheduledKernelRun& step) { sanitize_kernel(step); };
+    if (by_kernel) options.on_kernel = [&](const ScheduledKernelRun& step) { check_kernel(step); };
     auto begin = Clock::now();
     report_.schedule_result = work(runner, options);
     report_.total_seconds = seconds_since(begin);
@@ -178,7 +179,7 @@ class ModelRun {
       arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
     auto saved = write_npz(save, arrays);
     if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
-    if (!saved) report_.not_kept_reason = saved.diag().text();
+    if (!saved) report_.not_saved_reason = saved.diag().text();
   }
 
   void read_given_arrays(const std::string& file) {
@@ -205,7 +206,7 @@ class ModelRun {
   bool uses_another_schedule() const { return options_.model.is_unscheduled || options_.model.stage_observer; }
   // Schedules a copy of the graph, because scheduling caches facts that change later rewrites. `outputs` receives the
   // buffers of each output.
-  BufferNumbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
+  BufferNumbers numbers_in_default_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*placement_);
@@ -233,7 +234,7 @@ class ModelRun {
         if (!accesses[i].is_written || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
         throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
                                       data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
-                           .kernel_fault = true});
+                           .is_kernel_fault = true});
       }
       kernel += item.ast.is(Op::SINK);
     }
@@ -255,7 +256,7 @@ class ModelRun {
     const bool is_symbolic = std::ranges::any_of(toposort(in.root), [](UOp u) { return u.is(Op::DEFINE_VAR); });
     if (work > kMostWork || is_symbolic) return std::nullopt;
     std::vector<std::vector<size_t>> outputs;
-    const BufferNumbers numbers = numbers_of_plain_schedule(in, &outputs);
+    const BufferNumbers numbers = numbers_in_default_schedule(in, &outputs);
     std::map<size_t, std::shared_ptr<Array>> contents;
     for (size_t i = 0; i < program->memories.size(); i++) {
       const TensorMemory& m = program->memories[i];
@@ -308,7 +309,7 @@ class ModelRun {
       std::string name = data_name(known == numbers.end() ? i : known->second);
       used.insert(name);
       auto array = make_buffer_array(b.uop, name, b.dtype, b.num_elements);
-      tensor_state(graph).buffer_data[b.uop] = {array->data(), array->nbytes(), array};
+      shared_tensor_state(graph).buffer_data[b.uop] = {array->data(), array->nbytes(), array};
     }
     check_given_names(used, "the graph reads no buffer");
   }
@@ -366,16 +367,16 @@ class ModelRun {
       if (!find_array(expected, name))
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
-  void sanitize_kernel(const KernelStep& step) {
+  void sanitize_kernel(const ScheduledKernelRun& step) {
     session_.report_progress("kernel " + std::to_string(step.kernel_number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *placement_).value_or_throw());
     const ExecuteOptions options{.timeout_seconds = options_.device.timeout_seconds_for(*placement_)};
     auto done = execute_with_sanitizer(kernel, step.before, step.variables, options);
     std::string where = "kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) + ")";
-    if (!done) throw failure_at(where, done.diag());
-    report_.num_without_findings++;
+    if (!done) throw failure_with_prefix(where, done.diag());
+    report_.num_clean_sanitized_kernels++;
   }
-  void check_kernel(const KernelStep& step) {
+  void check_kernel(const ScheduledKernelRun& step) {
     constexpr double kMostWork = 1e9;  // number of UOps that REF evaluates in about 7 s
     if (!report_.first_different_kernel.empty()) return;
     if (!options_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
@@ -394,11 +395,11 @@ class ModelRun {
     const CompareOptions compare{.tolerance = options_.compare.tolerance};
     auto arrays = std::move(ref.compare_arrays(step.ast, step.after, expected, compare).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::has_passed);
-    if (differs != arrays.end()) return keep_wrong_kernel(step, *differs);
+    if (differs != arrays.end()) return save_wrong_kernel(step, *differs);
     report_.num_confirmed_kernels++;
   }
 
-  void keep_wrong_kernel(const KernelStep& step, const Comparison& c) {
+  void save_wrong_kernel(const ScheduledKernelRun& step, const Comparison& c) {
     std::string again;
     auto kept = catch_failures([&] {
       if (!options_.output.repro_path.empty()) again = write_failure_bundle(step, c);
@@ -407,13 +408,13 @@ class ModelRun {
     });
     report_.first_different_kernel = "kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) +
                                      ") differs from REF: " + c.text();
-    if (c.was_recheck_cut)
+    if (c.is_recheck_incomplete)
       report_.first_different_kernel += "\n  left out for lack of time: the rerun that tells rounding from faults";
     if (!again.empty()) report_.first_different_kernel += "\n  again: " + again;
     if (!kept) report_.first_different_kernel += "\n  it could not be kept: " + kept.diag().text();
   }
   // Returns a command that repeats the failure.
-  std::string write_failure_files(const KernelStep& step) {
+  std::string write_failure_files(const ScheduledKernelRun& step) {
     const std::string stem =
         failure_file_stem(options_, name_ + ".kernel" + std::to_string(step.kernel_number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
@@ -423,7 +424,7 @@ class ModelRun {
     for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
     return again + session_.overrides.other_options;
   }
-  std::string write_failure_bundle(const KernelStep& step, const Comparison& c) {
+  std::string write_failure_bundle(const ScheduledKernelRun& step, const Comparison& c) {
     RunOptions options = options_;
     options.input.variables = step.variables;
     InputGraph in{.graph = borrow_graph(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
@@ -452,7 +453,7 @@ ModelReport run_and_report(const Session& session, const std::string& name, cons
     ModelRun run(session, options, report);
     return work(run), Unit{};
   });
-  if (!done) report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
+  if (!done) report.error = done.diag().text(), report.is_kernel_fault = done.diag().is_kernel_fault;
   return report;
 }
 

@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-struct KernelStep;
+struct ScheduledKernelRun;
 class StageObserver;
 
 // Most runs replace the first {} of a file's name: see fill_in_name() (repro_command.h).
@@ -63,7 +63,7 @@ struct ModelOptions {
   // operation.
   bool is_unscheduled = false;
   std::optional<int> perturbation = {};  // for `is_unscheduled`: how to perturb rounding (perturb_rounding.h)
-  std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
+  std::function<void(const ScheduledKernelRun&)> before_kernel = {}, on_kernel = {};
   StageObserver* stage_observer = nullptr;  // observes the rewrites that turn the graph into a schedule
 };
 

@@ -18,7 +18,7 @@ constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 bool is_only_undecided_failure(const ModelReport& report) {
   return report.error.empty() && report.order_report.order_faults.empty() && report.hazard_text.empty() &&
          !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {
-           return c.has_passed() || c.was_recheck_cut;
+           return c.has_passed() || c.is_recheck_incomplete;
          });
 }
 
@@ -54,7 +54,7 @@ ModelReport run_within_time_limit(double seconds, const Session& session, const 
     return Unit{};
   });
   if (!done) {
-    report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
+    report.error = done.diag().text(), report.is_kernel_fault = done.diag().is_kernel_fault;
     report.schedule_result.values.clear();
   }
   report_no_time_left(report, work);

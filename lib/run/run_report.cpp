@@ -105,7 +105,7 @@ RunReport::Result RunReport::result() const {
   if (!error.empty()) return is_kernel_fault ? Result::Failed : Result::Trouble;
   if (count_differing_arrays(comparisons) || (stage_difference && !stage_difference->stage.empty()))
     return Result::Failed;
-  const bool compared = stage_difference || std::ranges::any_of(comparisons, &Comparison::is_compared);
+  const bool compared = stage_difference || std::ranges::any_of(comparisons, &Comparison::has_compared_elements);
   return compared ? Result::Passed : Result::NotCompared;
 }
 
@@ -137,7 +137,7 @@ std::string RunReport::text(size_t number, bool color) const {
   if (seed)
     out += " (inputs from seed " + std::to_string(*seed) +
            (float_distribution.empty() ? "" : ", floats " + float_distribution) +
-           (input_sizes.empty() ? "" : "; " + input_sizes) + ")";
+           (input_set_note.empty() ? "" : "; " + input_set_note) + ")";
   out += "\n";
   if (!variable_values.empty()) out += "  with " + chosen_values_text(variable_values) + "\n";
   for (const ChosenVariables& more : other_tried_values) out += "  also with " + chosen_values_text(more) + "\n";
@@ -151,7 +151,7 @@ std::string RunReport::text(size_t number, bool color) const {
   if (timed_runs) out += timed_runs->text(number, color);
   for (size_t i = 0; i < written_files.size(); i++)
     out += (i ? ", " : "  wrote ") + written_files[i] + (i + 1 == written_files.size() ? "\n" : "");
-  if (!not_kept_reason.empty()) out += "  its arrays could not be kept: " + not_kept_reason + "\n";
+  if (!not_saved_reason.empty()) out += "  its arrays could not be kept: " + not_saved_reason + "\n";
   if (!repeat_command.empty()) out += "  again: " + repeat_command + "\n";
   return out;
 }
@@ -165,7 +165,7 @@ std::string RunReport::json() const {
     if (!run_description.empty()) json.member("ran", run_description);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
-    if (!input_sizes.empty()) json.member("sizes", input_sizes);
+    if (!input_set_note.empty()) json.member("sizes", input_set_note);
     if (!float_distribution.empty()) json.member("floats", float_distribution);
     if (!variable_values.empty())
       json.key("variables").object([&] {
@@ -178,7 +178,7 @@ std::string RunReport::json() const {
     if (stage_difference) stage_difference->write(json.key("stages"));
     if (timed_runs) timed_runs->write(json.key("bench"));
     json.member("written", written_files);
-    if (!not_kept_reason.empty()) json.member("not_kept", not_kept_reason);
+    if (!not_saved_reason.empty()) json.member("not_kept", not_saved_reason);
     if (!repeat_command.empty()) json.member("again", repeat_command);
   }) + "\n";
 }

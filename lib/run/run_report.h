@@ -61,11 +61,11 @@ struct RunReport {
   std::optional<StageDifference> stage_difference;
   std::optional<TimedRuns> timed_runs;
   std::vector<std::string> written_files;
-  std::string not_kept_reason;              // why the arrays of a failed run could not be saved
+  std::string not_saved_reason;              // why the arrays of a failed run could not be saved
   std::string repeat_command;
   std::optional<uint64_t> seed;      // unset if no input is random
   InputSet input_set = InputSet::Usual;  // the set with which the run failed
-  std::string input_sizes;  // name of `input_set`, or "also ..." with the other sets with which the run passed
+  std::string input_set_note;  // name of `input_set`, or "also ..." with the other sets with which the run passed
   std::string float_distribution;                // empty for the default distribution
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   ChosenVariables variable_values;

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-Failure failure_at(const std::string& where, Diag diag) {
+Failure failure_with_prefix(const std::string& where, Diag diag) {
   diag.message = where + ": " + diag.message;
   return Failure(std::move(diag));
 }
@@ -29,7 +29,7 @@ Result<ExecutionResult> run_imported_graph(const ImportedGraph& graph, UOp ast, 
 }
 
 // True if the row has a linear list, or a graph to run that differs from that of the row before.
-bool has_new_graph(const Pipeline::Row& row) {
+bool has_new_graph(const Pipeline::StageData& row) {
   const bool only_compiles = row.result && row.result.is(Op::PROGRAM) && list_of_program(row.result).empty();
   return !row.list.empty() || (row.result && row.changes_graph() && !only_compiles);
 }
@@ -43,7 +43,7 @@ Result<LastRecordedGraph> last_recorded_graph(const Session& session, const Inpu
   auto rows = (*pipeline)->rows();
   if (!rows) return rows.diag();
   for (size_t i = rows->size(); i-- > 0;) {
-    const Pipeline::Row& row = (*rows)[i];
+    const Pipeline::StageData& row = (*rows)[i];
     if (!has_new_graph(row)) continue;
     auto graph = (*pipeline)->imported_graph(row);
     if (graph) return LastRecordedGraph{std::move(*graph), row.list.empty() ? std::string(row.stage->name) : ""};
@@ -60,26 +60,27 @@ Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp as
 
 namespace {
 
-class StageRuns {
+class StageRunner {
  public:
-  StageRuns(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
+  StageRunner(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
       : input_(in), options_(options), inputs_(inputs), expected_(expected) {}
 
   bool run_and_compare_stage(std::string_view name, const ImportedGraph& graph) {
     const std::string where = "after '" + std::string(name) + "'";
     auto done = run_imported_graph(graph, input_.root, inputs_, options_.input.variables, ref_options_);
-    if (!done) throw failure_at(where, done.diag());
+    if (!done) throw failure_with_prefix(where, done.diag());
     stage_difference.num_stages_run++;
     if (expected_.empty() && first_outputs_.empty()) return first_outputs_ = std::move(done->outputs), true;
     auto compared = compare_outputs(done->outputs, Recheck::Always);
-    if (!compared) throw failure_at(where, compared.diag());
+    if (!compared) throw failure_with_prefix(where, compared.diag());
     // if no element of an array was compared, repeats without a recheck
-    if (!std::ranges::all_of(*compared, &Comparison::is_compared))
+    if (!std::ranges::all_of(*compared, &Comparison::has_compared_elements))
       compared = compare_outputs(done->outputs, Recheck::Never);
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::has_passed);
-    if (std::ranges::any_of(*compared, &Comparison::was_recheck_cut))
-      throw failure_at(where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
-                               .expected = "--timeout=S where it may take longer"});
+    if (std::ranges::any_of(*compared, &Comparison::is_recheck_incomplete))
+      throw failure_with_prefix(
+          where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
+                  .expected = "--timeout=S where it may take longer"});
     auto has_left_out = [](const Comparison& c) { return c.num_left_out > 0; };
     if (!passed || std::ranges::any_of(*compared, has_left_out)) stage_difference.comparisons = std::move(*compared);
     if (!passed) stage_difference.stage = name;
@@ -119,12 +120,12 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
   if (!in.list.empty())
     return Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"};
   return catch_failures([&] {
-    StageRuns runs(in, options, inputs, expected);
+    StageRunner runs(in, options, inputs, expected);
     ImportedGraph before{.graph = in.graph, .root = in.root};
     if (!runs.run_and_compare_stage("ast", before)) return std::move(runs.stage_difference);
     const auto pipeline = pipeline_of_copy(session, in, target, options.input.should_run_recorded);
     const auto rows = pipeline->rows().value_or_throw();
-    for (const Pipeline::Row& row : rows) {
+    for (const Pipeline::StageData& row : rows) {
       if (row.error) throw Failure(*row.error);
       if (!has_new_graph(row)) continue;
       auto graph = pipeline->imported_graph(row);

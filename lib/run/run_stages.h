@@ -28,7 +28,7 @@ Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp as
                                            const VariableValues& variables, const ExecuteOptions& ref);
 
 // The message begins with `where`: "after 'expander': ...".
-Failure failure_at(const std::string& where, Diag diag);
+Failure failure_with_prefix(const std::string& where, Diag diag);
 
 // Gives each array the dtype of the buffer of its name if the number of bytes is the same. tinygrad emulates dtypes: a
 // bfloat16 buffer becomes one of uint16, and a buffer of n longs one of 2n ints.

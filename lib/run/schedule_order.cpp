@@ -54,9 +54,9 @@ class OrderGraph {
     }
     for (UOp c : calls_)
       if (!c) throw Failure("a call of the list is not in the graph of kernels");
-    for (UOp u : nodes) note_stored_kernels(u);
+    for (UOp u : nodes) record_stored_kernels(u);
     for (UOp u : nodes)
-      if (is_kernel_call(u)) note_dependencies(u);
+      if (is_kernel_call(u)) record_dependencies(u);
   }
 
   size_t size() const { return calls_.size(); }
@@ -92,14 +92,14 @@ class OrderGraph {
     for (UOp a : buffer_arguments_of(call)) out.push_back(underlying_buffer(a).rtag(Arg()).id());
     return out;
   }
-  void note_stored_kernels(UOp u) {
+  void record_stored_kernels(UOp u) {
     KernelSet out;
     if (is_kernel_call(u)) out.insert(call_numbers_.at(u));
     else if (!u.is(Op::CALL))
       for (UOp s : u.src()) out.insert(stored_kernels_.at(s).begin(), stored_kernels_.at(s).end());
     stored_kernels_[u] = std::move(out);
   }
-  void note_dependencies(UOp call) {
+  void record_dependencies(UOp call) {
     KernelSet out;
     for (UOp a : call.src().subspan(1))
       for (size_t k : stored_kernels_.at(a)) {
@@ -126,9 +126,9 @@ class OrderChecker {
 
   OrderReport check() {
     if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // a TinyJit's record
-      if (!text_of(record_.stages[0])) throw Failure("the record has no memory plan");
+      if (!text_of_stage(record_.stages[0])) throw Failure("the record has no memory plan");
       check_plan(read_call_list(record_.ast_full ? *record_.ast_full : record_.ast),
-                 read_call_list(*text_of(record_.stages[0])));
+                 read_call_list(*text_of_stage(record_.stages[0])));
       return std::move(report_);
     }
     read_stages();
@@ -155,7 +155,7 @@ class OrderChecker {
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
         if (report_.depends_on_stale_read[before]) report_.depends_on_stale_read[k] = true;
-    if (plan_stage_) check_plan(read_call_list(*text_of(*plan_stage_)), {});
+    if (plan_stage_) check_plan(read_call_list(*text_of_stage(*plan_stage_)), {});
     return std::move(report_);
   }
 
@@ -163,7 +163,7 @@ class OrderChecker {
   void read_stages() {
     std::set<std::string> names;
     for (const GoldenStage& stage : record_.stages) {
-      const std::string* text = text_of(stage);
+      const std::string* text = text_of_stage(stage);
       if (!names.insert(stage.name).second) throw Failure("the record has the stages of several graphs");
       if (!text) continue;
       auto read = [&] {
@@ -259,13 +259,13 @@ class OrderChecker {
     int64_t begin = 0, end = 0;   // the buffer's bytes in that memory
     bool is_planned = true;       // false for a buffer of the graph, which is in use all the time
   };
-  using BufferKey = std::pair<int64_t, size_t>;  // slot before planning (plus kExternal for a PARAM), device
-  static constexpr int64_t kExternal = int64_t(1) << 40;
+  using BufferKey = std::pair<int64_t, size_t>;  // slot before planning (plus kParamSlotOffset for a PARAM), device
+  static constexpr int64_t kParamSlotOffset = int64_t(1) << 40;
 
   std::string buffer_text(const BufferKey& b, const BufferUse& use) const {
     if (use.is_planned) return "memory " + std::to_string(b.first);
-    if (b.first < kExternal) return "data" + std::to_string(b.first);
-    const int64_t param = b.first - kExternal;
+    if (b.first < kParamSlotOffset) return "data" + std::to_string(b.first);
+    const int64_t param = b.first - kParamSlotOffset;
     return "data" + std::to_string(parameters_.slot_for_param(param).value_or(param));
   }
 
@@ -283,7 +283,7 @@ class OrderChecker {
           const auto [buffer, device] = device_part_of(arguments[i], d);
           if (!buffer.in({Op::BUFFER, Op::PARAM})) continue;
           const bool is_param = buffer.is(Op::PARAM);
-          const BufferKey key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
+          const BufferKey key{slot_of_buffer(buffer) + (is_param ? kParamSlotOffset : 0), device};
           const bool is_planned = !is_param && !recorded_.buffer_numbers.contains(key.first);
           if (is_param && report_moved_buffer(k, i, d, buffer, planned)) return;
           const GoldenBuffer& part = b.device_buffers.empty() ? b : b.device_buffers[d];
@@ -326,7 +326,7 @@ class OrderChecker {
     if (!planned || !planned.is(Op::LINEAR) || k >= planned.num_src()) return false;
     const auto arguments = buffer_arguments_of(planned.src(k));
     if (i >= arguments.size() || device_part_of(arguments[i], d).first.is(Op::PARAM)) return false;
-    const std::string name = buffer_text({slot_of_buffer(param) + kExternal, 0}, {.is_planned = false});
+    const std::string name = buffer_text({slot_of_buffer(param) + kParamSlotOffset, 0}, {.is_planned = false});
     add_plan_fault(k, k, name,
                    "the plan moves " + name + ", which the program uses afterwards, to other memory, so that " +
                        kernel_label(k) + " does not access " + name);

@@ -33,12 +33,12 @@ class StoreTargets {
  public:
   StoreTargets(const Session& session, const GoldenRecord& record, Release release) {
     auto read = [&](const GoldenStage& stage) {
-      return std::move(read_tensor_text(session, record, release, *text_of(stage), stage.name).value_or_throw());
+      return std::move(read_tensor_text(session, record, release, *text_of_stage(stage), stage.name).value_or_throw());
     };
-    if (record.stages.size() < 2 || !text_of(record.stages[0]))
+    if (record.stages.size() < 2 || !text_of_stage(record.stages[0]))
       throw Failure("the record has no stages that tell where values are stored");
     tagged_graph_ = read(record.stages[0]);
-    stored_graph_ = text_of(record.stages[1]) ? read(record.stages[1]) : tagged_graph_;
+    stored_graph_ = text_of_stage(record.stages[1]) ? read(record.stages[1]) : tagged_graph_;
     for (UOp u : toposort(stored_graph_.root))
       if (stores_to_buffer(u) && !u.tag().is_none()) stores_by_tag_.emplace(u.tag().repr(), u);
   }
@@ -114,7 +114,7 @@ TensorReference import_reference(ParsedTensorGraph text, UOp root, const TensorP
   TensorReference out{.graph = text.graph};
   std::vector<UOp> arguments;  // the nodes that replace the PARAMs of `root`, by slot
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
-  const TensorImportOptions what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
+  const TensorImportOptions what{.arguments = arguments, .invalid_value = invalid, .should_output_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
   if (with_values) remove_inner_buffer_outputs(out.program, root);
   find_slots(out, parameters);

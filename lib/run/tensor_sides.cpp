@@ -67,8 +67,8 @@ void make_integers_large(Array& array) {
 // all_sizes.h.
 std::vector<Array> run_on_random_arrays(const TensorProgram& program, uint64_t seed, bool large_integers,
                                         const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
-  const ProgramMagnitudes sizes = of_all_sizes ? program_magnitudes_of(program) : ProgramMagnitudes();
-  const std::vector<double> constants = constants_of_kernels(sizes.kernels);
+  const ProgramMagnitudes magnitudes = of_all_sizes ? program_magnitudes_of(program) : ProgramMagnitudes();
+  const std::vector<double> constants = constants_of_kernels(magnitudes.kernels);
   std::map<size_t, std::shared_ptr<Array>> contents;
   for (size_t i = 0; i < program.memories.size(); i++) {
     const TensorMemory& m = program.memories[i];
@@ -78,7 +78,7 @@ std::vector<Array> run_on_random_arrays(const TensorProgram& program, uint64_t s
     fill_random(*array, seed, name);
     if (large_integers) make_integers_large(*array);
     if (of_all_sizes)
-      (void)fill_all_magnitudes(*array, name, sizes.array_magnitudes[sizes.whole_arrays[i]], constants, seed);
+      (void)fill_all_magnitudes(*array, name, magnitudes.array_magnitudes[magnitudes.whole_arrays[i]], constants, seed);
     const Array* known = content ? content(m.buffer) : nullptr;
     if (known && known->dtype() == m.dtype && known->size() == m.num_elements)
       std::memcpy(array->data(), known->data(), known->nbytes());
@@ -100,8 +100,8 @@ std::optional<FaultyOutput> find_faulty_output(const TensorProgram& program, uin
     TensorProgram first = program;
     first.kernels.resize(count), first.outputs.clear();
     auto ran = catch_failures([&] { return run_on_random_arrays(first, seed, large_integers, content); });
-    if (!ran && ran.diag().kernel_fault) text = ran.diag().message;
-    return !ran && ran.diag().kernel_fault;
+    if (!ran && ran.diag().is_kernel_fault) text = ran.diag().message;
+    return !ran && ran.diag().is_kernel_fault;
   };
   if (!is_faulty(program.kernels.size())) return std::nullopt;
   const size_t wrong = *find_first_wrong(0, program.kernels.size(), is_faulty);
@@ -152,7 +152,7 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
   auto out = catch_failures([&] { return run_and_compare_sides(*sides, seed, content, of_all_sizes); });
   if (out) return std::move(*out);
   EquivalenceResult open{.kind = Kind::Open};
-  if (!out.diag().kernel_fault) return open;
+  if (!out.diag().is_kernel_fault) return open;
   if (auto fault = find_faulty_output(sides->program, seed, !sides->have_same_shapes, content);
       fault && fault->output == 1)
     open.after = fault->text;
@@ -166,7 +166,7 @@ Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::
     RangedDifference out;
     auto ran = catch_failures([&] { return run_on_random_arrays(pairs.program, seed, false); });
     if (!ran) {
-      auto fault = ran.diag().kernel_fault ? find_faulty_output(pairs.program, seed, false) : std::nullopt;
+      auto fault = ran.diag().is_kernel_fault ? find_faulty_output(pairs.program, seed, false) : std::nullopt;
       if (!fault || fault->output % 2 == 0) throw Failure(ran.diag());
       out.culprit = pairs.culprits[fault->output / 2];
       out.value_comparison = {.kind = Kind::Open, .after = fault->text};

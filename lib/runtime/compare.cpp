@@ -20,10 +20,10 @@ uint64_t element_bits(const Array& a, int64_t i) {
 constexpr uint64_t kMostUlpShown = 1 << 20;
 constexpr int64_t kPiece = 1 << 16;
 
-class Comparer {
+class ArrayComparer {
  public:
-  Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
-      : out_(out), actual_(actual), expected_(expected), is_different_(where) {}
+  ArrayComparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
+      : comparison_(out), actual_(actual), expected_(expected), is_different_(where) {}
 
   void compare_elements() {
     bool exact = !dtypes::is_float(actual_.dtype());
@@ -38,48 +38,49 @@ class Comparer {
     if (element_bits(actual_, i) == element_bits(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
     if (difference == 0) difference = 1;  // the doubles can be equal although the 64-bit integers differ
-    out_.max_abs_error = std::max(out_.max_abs_error, difference);
+    comparison_.max_abs_error = std::max(comparison_.max_abs_error, difference);
     double e = std::fabs(element_as_double(expected_, i));
-    if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / e);
+    if (e != 0) comparison_.max_rel_error = std::max(comparison_.max_rel_error, difference / e);
     record_difference(i, difference);
   }
 
   void compare_float(int64_t i) {
     double a = element_as_double(actual_, i), e = element_as_double(expected_, i);
-    out_.num_nan_actual += std::isnan(a), out_.num_nan_expected += std::isnan(e);
-    out_.num_inf_actual += std::isinf(a), out_.num_inf_expected += std::isinf(e);
+    comparison_.num_nan_actual += std::isnan(a), comparison_.num_nan_expected += std::isnan(e);
+    comparison_.num_inf_actual += std::isinf(a), comparison_.num_inf_expected += std::isinf(e);
     if (std::isnan(a) && std::isnan(e)) return;
     if (!std::isfinite(a) || !std::isfinite(e)) {
-      if (a != e) out_.num_non_finite++, record_difference(i, std::numeric_limits<double>::infinity());
+      if (a != e) comparison_.num_non_finite++, record_difference(i, std::numeric_limits<double>::infinity());
       return;
     }
     if (a == e) return;
-    double difference = std::fabs(a - e), allowed = out_.tolerance.atol + out_.tolerance.rtol * std::fabs(e);
+    double difference = std::fabs(a - e),
+           allowed = comparison_.tolerance.atol + comparison_.tolerance.rtol * std::fabs(e);
     uint64_t ulp = ulp_distance(actual_.dtype(), element_bits(actual_, i), element_bits(expected_, i));
-    out_.max_abs_error = std::max(out_.max_abs_error, difference);
-    if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / std::fabs(e));
-    out_.max_ulp_error = std::max(out_.max_ulp_error, ulp);
-    if (difference <= allowed || (out_.tolerance.ulp && ulp <= *out_.tolerance.ulp)) return;
+    comparison_.max_abs_error = std::max(comparison_.max_abs_error, difference);
+    if (e != 0) comparison_.max_rel_error = std::max(comparison_.max_rel_error, difference / std::fabs(e));
+    comparison_.max_ulp_error = std::max(comparison_.max_ulp_error, ulp);
+    if (difference <= allowed || (comparison_.tolerance.ulp && ulp <= *comparison_.tolerance.ulp)) return;
     record_difference(i, allowed > 0 ? difference / allowed : difference * 1e30);
   }
 
-  void record_difference(int64_t i, double badness) {
-    out_.num_different++;
+  void record_difference(int64_t i, double excess) {
+    comparison_.num_different++;
     if (is_different_) (*is_different_)[size_t(i)] = true;
-    if (!out_.first_difference) out_.first_difference = element_difference(i);
-    if (out_.worst_difference && badness <= worst_badness_) return;
-    worst_badness_ = badness;
-    out_.worst_difference = element_difference(i);
+    if (!comparison_.first_difference) comparison_.first_difference = element_difference(i);
+    if (comparison_.worst_difference && excess <= worst_excess_) return;
+    worst_excess_ = excess;
+    comparison_.worst_difference = element_difference(i);
   }
 
   ElementDifference element_difference(int64_t i) const {
     return {i, element_text(actual_, i), element_text(expected_, i)};
   }
 
-  Comparison& out_;
+  Comparison& comparison_;
   const Array &actual_, &expected_;
   std::vector<bool>* is_different_;
-  double worst_badness_ = 0;
+  double worst_excess_ = 0;
 };
 
 std::string format_number(double v) {
@@ -108,7 +109,7 @@ Result<Comparison> compare_by_tolerance(const std::string& name, const Array& ac
   out.shape.assign(expected.shape().begin(), expected.shape().end());
   out.tolerance = options.dtype_tolerance(out.dtype);
   out.num_elements = actual.size();
-  return catch_failures([&] { return Comparer(out, actual, expected, where).compare_elements(), std::move(out); });
+  return catch_failures([&] { return ArrayComparer(out, actual, expected, where).compare_elements(), std::move(out); });
 }
 
 }  // namespace
@@ -128,7 +129,7 @@ Tolerance default_tolerance(DType dtype) {
 namespace {
 // Returns how far a sum of terms that are rounded to `dtype` may be off, as a fraction of the root mean square of such
 // sums. FP8 has twice the unit roundoff, because its default atol is for single numbers.
-double error_of_sum(DType dtype) {
+double sum_error_bound(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::FP8E4M3: return 0x1p-3;
     case Scalar::FP8E5M2: return 0x1p-2;
@@ -143,7 +144,7 @@ ToleranceOptions tolerance_between_devices(const Array& expected, DType computed
   const double rtol = std::max(own.rtol, computed.rtol);
   if (!sums) return {.rtol = rtol, .atol = std::max(own.atol, computed.atol)};
   const double size = std::max(1.0, root_mean_square(expected));
-  return {.rtol = rtol, .atol = std::max(own.atol, error_of_sum(computed_in)) * size};
+  return {.rtol = rtol, .atol = std::max(own.atol, sum_error_bound(computed_in)) * size};
 }
 
 Tolerance ToleranceOptions::dtype_tolerance(DType dtype) const {
@@ -191,8 +192,8 @@ std::string Comparison::text() const {
   std::string others = num_left_out ? "; " + std::to_string(num_left_out) + " of " + std::to_string(num_elements) +
                                       " left out: " + kLeftOutReason + " them"
                                 : "";
-  if (num_rounded)
-    others += "; " + std::to_string(num_rounded) + " of " + std::to_string(num_elements) +
+  if (num_explained_by_rounding)
+    others += "; " + std::to_string(num_explained_by_rounding) + " of " + std::to_string(num_elements) +
               " beyond the tolerance, but within the effect of rounding";
   if (has_passed() && (num_inf_actual || num_nan_actual))
     others += "; it holds " + (num_inf_actual ? std::to_string(num_inf_actual) + " Inf" : "") +

@@ -43,7 +43,8 @@ struct Comparison {
   DType dtype;
   std::vector<int64_t> shape;
   Tolerance tolerance;
-  // number of all elements; number of elements beyond the tolerance, without those of num_left_out and num_rounded
+  // number of all elements; number of elements beyond the tolerance, without those of num_left_out and
+  // num_explained_by_rounding
   int64_t num_elements = 0, num_different = 0;
   // Maxima over the elements that are finite in both arrays; max_rel_error ignores expected zeros.
   double max_abs_error = 0, max_rel_error = 0;
@@ -53,12 +54,12 @@ struct Comparison {
   std::optional<ElementDifference> first_difference, worst_difference;
   // number of elements beyond the tolerance whose values depend on rounding or on behavior that C leaves undefined
   int64_t num_left_out = 0;
-  int64_t num_rounded = 0;  // number of elements beyond the tolerance whose differences rounding explains
+  int64_t num_explained_by_rounding = 0;  // number of elements beyond the tolerance whose differences rounding explains
   // true if time ran out in the recheck, which finds the elements that depend on rounding
-  bool was_recheck_cut = false;
+  bool is_recheck_incomplete = false;
 
   bool has_passed() const { return num_different == 0; }
-  bool is_compared() const { return num_left_out < num_elements || num_elements == 0; }
+  bool has_compared_elements() const { return num_left_out < num_elements || num_elements == 0; }
   std::string text() const;  // returns one line and, if elements differ, indented lines with the details
 };
 

@@ -24,7 +24,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines) {
   auto job = compile_job_for(source);
   if (!job) return job.diag();
   job->annotates_lines = lines;
-  if (source.compile_seconds > 0) job->timeout_seconds = source.compile_seconds;
+  if (source.compile_timeout_seconds > 0) job->timeout_seconds = source.compile_timeout_seconds;
   return compile(*job, Artifact::Binary);
 }
 

@@ -20,7 +20,7 @@ enum class ContainedDevice::Call : uint64_t {
 
 struct ContainedDevice::SharedState {
   // number of the kernel launched last, from 1; 0: no launch since the last synchronization
-  volatile uint64_t running = 0;
+  volatile uint64_t running_kernel_number = 0;
   volatile uint64_t num_launches = 0;
 };
 
@@ -96,7 +96,7 @@ class ContainedDevice::DeviceServer {
       }
       case Call::Synchronize:
         device_.synchronize().value_or_throw();
-        shared_state_.running = 0;
+        shared_state_.running_kernel_number = 0;
         break;
       case Call::CheckGuards: check_all_guards(device_).value_or_throw(); break;
       case Call::Free: device_.free(read_buffer(in)); break;
@@ -128,7 +128,7 @@ class ContainedDevice::DeviceServer {
   // If the device has no driver, the worker loses all rights except computing.
   void start_and_confine(size_t threads) {
     is_confined_ = true;
-    device_.start_threads(threads);
+    device_.prepare_launches(threads);
     // adopted kernels are REF's, which allocate memory while they run
     uint64_t memory = parent_device_.has_adopted_kernels_ ? available_memory_bytes() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine_process({.rights = WorkerRights::Compute, .memory_bytes = memory});
@@ -153,7 +153,7 @@ class ContainedDevice::DeviceServer {
       Worker::watch_memory(watched_memory_);
     }
     Kernel& kernel = *kernels_.at(number - 1);
-    shared_state_.running = number;
+    shared_state_.running_kernel_number = number;
     shared_state_.num_launches = shared_state_.num_launches + 1;
     try {
       return work(kernel, {buffers, variables, size});
@@ -176,10 +176,10 @@ class ContainedDevice::DeviceServer {
 // ---- code that runs in the process that uses the device
 class ContainedDevice::ProxyKernel : public Kernel {
  public:
-  ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), number_(number) {}
+  ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), kernel_number_(number) {}
   ~ProxyKernel() override {
     owner_.send_call_quietly(
-        [&] { return ByteWriter().write_number(uint64_t(Call::Unload)).write_number(number_).take_bytes(); });
+        [&] { return ByteWriter().write_number(uint64_t(Call::Unload)).write_number(kernel_number_).take_bytes(); });
   }
 
   Status launch(const LaunchArguments& arguments) override {
@@ -197,7 +197,7 @@ class ContainedDevice::ProxyKernel : public Kernel {
  private:
   std::string encode_launch(Call call, const LaunchArguments& a) const {
     ByteWriter out;
-    out.write_number(uint64_t(call)).write_number(number_).write_number(a.buffers.size());
+    out.write_number(uint64_t(call)).write_number(kernel_number_).write_number(a.buffers.size());
     for (const DeviceBuffer& b : a.buffers) out << b;
     out.write_number(a.variables.size())
         .write_bytes(a.variables.data(), a.variables.size_bytes())
@@ -206,7 +206,7 @@ class ContainedDevice::ProxyKernel : public Kernel {
   }
 
   ContainedDevice& owner_;
-  uint64_t number_;
+  uint64_t kernel_number_;
 };
 
 ContainedDevice::ContainedDevice(Device& device, std::string label, double timeout_seconds)
@@ -265,10 +265,11 @@ Result<std::string> ContainedDevice::ask_worker(std::string message) {
   // a failed send is ignored, because receive_answer() returns the cause
   if (!message.empty()) (void)worker_->send(message);
   auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->num_launches); });
-  uint64_t running = shared_state_->running;
-  if (answer || !worker_->worker_exit() || running == 0 || running > kernel_names_.size()) return answer;
+  uint64_t running_kernel_number = shared_state_->running_kernel_number;
+  if (answer || !worker_->worker_exit() || running_kernel_number == 0 || running_kernel_number > kernel_names_.size())
+    return answer;
   Diag diag = answer.diag();
-  diag.message = kernel_name_prefix(running) + diag.message;
+  diag.message = kernel_name_prefix(running_kernel_number) + diag.message;
   return diag;
 }
 
@@ -276,7 +277,7 @@ std::string ContainedDevice::kernel_name_prefix(uint64_t kernel) const {
   return "kernel '" + kernel_names_.at(kernel - 1) + "' on " + device_label_ + ": ";
 }
 
-void ContainedDevice::start_threads(size_t threads) {
+void ContainedDevice::prepare_launches(size_t threads) {
   (void)send_call(ByteWriter().write_number(uint64_t(Call::Confine)).write_number(threads).take_bytes());
 }
 
@@ -317,7 +318,7 @@ Status ContainedDevice::copy_in(const DeviceBuffer& to, const void* from) {
     std::string_view piece(static_cast<const char*>(from) + at, size);
     ByteWriter part;
     auto answer = ask_worker(
-        (part.write_number(uint64_t(Call::CopyIn)) << to.buffer_part(at, size)).write_text(piece).take_bytes());
+        (part.write_number(uint64_t(Call::CopyIn)) << to.subbuffer(at, size)).write_text(piece).take_bytes());
     if (!answer) return answer.diag();
   }
   return Unit{};
@@ -335,7 +336,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       size = std::min(kPiece, from.bytes - at);
       ByteWriter part;
       std::string answer =
-          std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.buffer_part(at, size)).take_bytes())
+          std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.subbuffer(at, size)).take_bytes())
                     .value_or_throw());
       ByteReader in(answer);
       if (in.read_number() != size) throw Failure("a worker process sent an answer of the wrong size");

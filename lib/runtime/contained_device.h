@@ -29,7 +29,7 @@ class ContainedDevice : public Device {
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
   Status open() override;
   bool has_driver() const override { return device_.has_driver(); }
-  void start_threads(size_t threads) override;
+  void prepare_launches(size_t threads) override;
   std::string target() const override { return device_.target(); }
   std::string description() const override { return device_.description(); }
   Result<DeviceBuffer> allocate(uint64_t bytes) override;

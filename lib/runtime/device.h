@@ -7,7 +7,7 @@
 //   compile     source -> bytes; may come before open, and must not touch the driver,
 //               because the caller may fork a worker process afterwards
 //   open        finds the driver and the hardware; everything below needs it, in the same process
-//   allocate, copy_in, load, start_threads, launch, ..., synchronize, copy_out, free
+//   allocate, copy_in, load, prepare_launches, launch, ..., synchronize, copy_out, free
 // Several threads may call compile at the same time; all other calls come from one thread. Launches and copies take
 // effect in call order. Functions return errors as a Diag, with the driver's message if there is one.
 #pragma once
@@ -33,7 +33,7 @@ struct DeviceBuffer {
   uint64_t bytes = 0;
 
   // Returns a view of `size` bytes from byte `at` on, which shares the memory and must not be freed.
-  DeviceBuffer buffer_part(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
+  DeviceBuffer subbuffer(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 
 struct KernelSource {
@@ -41,7 +41,7 @@ struct KernelSource {
   std::string function_name;  // name of the function in `text`
   std::string target;         // such as "CUDA:PTX:sm_80"
   std::string text;
-  double compile_seconds = 0;  // time limit of the kernel's compiler; 0: the default
+  double compile_timeout_seconds = 0;  // time limit of the kernel's compiler; 0: the default
   // CPU only: the number of variables before the core number among the arguments; nullopt: the core number is last
   std::optional<size_t> num_variables_before_core = std::nullopt;
   bool runs_threads_in_turn = false;  // CPU only: the threads of a launch run one after another, on one thread
@@ -93,11 +93,11 @@ class Device {
   virtual Status open() = 0;
 
   // Returns whether launches use a driver (its files, threads, system calls). If not, the worker process of a
-  // ContainedDevice may only compute after start_threads().
+  // ContainedDevice may only compute after prepare_launches().
   virtual bool has_driver() const { return true; }
   // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels. Afterwards, a
   // worker process without a driver loses the right to do so.
-  virtual void start_threads(size_t /*threads*/) {}
+  virtual void prepare_launches(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.
   virtual std::string target() const = 0;

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_opt
   return device;
 }
 
-std::unique_ptr<Device> make_metal() {
+std::unique_ptr<Device> make_real_or_emulated_metal() {
   return is_emulated("METAL") ? make_emulated_metal_device() : make_metal_device();
 }
 
@@ -51,7 +51,7 @@ const DeviceBackend kBackends[] = {
     {"CL", "", "OpenCL C, compiled by the driver", [] { return make_cl_device(); }},
     {"CUDA", "", "PTX by the NVIDIA driver; CUDA C by NVRTC", [] { return make_cuda_device(); }},
     {"AMD", "", "code objects of HIP or LLVM IR by LLVM, run by ROCm's HIP", [] { return make_hip_device(); }},
-    {"METAL", "", "Metal, compiled by the driver", make_metal},
+    {"METAL", "", "Metal, compiled by the driver", make_real_or_emulated_metal},
     {"WEBGPU", "", "WGSL, compiled by wgpu-native", [] { return make_webgpu_device(); }},
     {"REF", "", "the UOps themselves", [] { return make_ref_device(); }},
 };
@@ -74,7 +74,7 @@ std::string_view renderer_part(std::string_view text) {
   return text.substr(0, text.find(':'));
 }
 
-std::string known_devices() {
+std::string known_devices_text() {
   std::string out;
   for (const DeviceBackend& b : kBackends)
     out += std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer)) + ", ";
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
     return Diag{.message = "tgc lowers kernels for '" + std::string(text) + "' but has no device that runs them",
                 .expected = same + "--device=REF --target=" + std::string(text) + ", which interprets them"};
   }
-  return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};
+  return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices_text()};
 }
 
 RuntimeInfo probe_device(std::string_view text) {

@@ -16,7 +16,7 @@ constexpr EmulatorInfo kEmulators[] = {
     {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "TGC_HIP_EMULATOR_ARCH", "libtgc_hip_emulator.so"},
     {"METAL", "TGC_METAL_EMULATOR", "TGC_METAL_EMULATOR_RACE", "", ""},
 };
-bool was_asked_for = false;
+bool was_emulation_requested = false;
 
 bool is_variable_set(const char* variable) {
   const char* value = std::getenv(variable);
@@ -56,11 +56,11 @@ Status use_emulators() {
     if (!value) return value.diag();
     setenv(e.library_variable, value->c_str(), 1);
   }
-  was_asked_for = true;
+  was_emulation_requested = true;
   return Unit{};
 }
 
-bool is_emulation_requested() { return was_asked_for; }
+bool is_emulation_requested() { return was_emulation_requested; }
 
 void enable_race_checks() {
   for (const EmulatorInfo& e : kEmulators) setenv(e.race_variable, "1", 1);
@@ -91,7 +91,7 @@ std::string_view emulation_note(std::string_view device) {
 Status check_emulated_device(std::string_view device) {
   if (is_emulated(device) && matches_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 lacks gfx950
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
-  if (was_asked_for && matches_device(device, "CL"))
+  if (was_emulation_requested && matches_device(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
 }
@@ -99,7 +99,7 @@ Status check_emulated_device(std::string_view device) {
 Diag make_launch_error(int code, std::string message, const KernelSource& source) {
   constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kLaunchFailed = 719;
   Diag out{.message = std::move(message)};
-  out.kernel_fault = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
+  out.is_kernel_fault = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
   constexpr std::string_view kBefore = ", line ", kBehind = " of the source";
   std::vector<size_t> named;
   for (size_t behind = 0; (behind = out.message.find(kBehind, behind + 1)) != std::string::npos;)

@@ -57,7 +57,7 @@ Diag GpuDevice::make_call_error(std::string_view function, int code) const {
   return Diag{std::string(function) + ": " + error_text(code)};
 }
 
-Status GpuDevice::init(const std::string& maker) {
+Status GpuDevice::init_driver(const std::string& maker) {
   if (auto status = call_driver(driver_functions_.init, 0u); !status) return status;
   int count = 0;
   if (auto status = call_driver(driver_functions_.count_devices, &count); !status) return status;

@@ -85,7 +85,7 @@ class GpuDevice : public Device {
 
   // `own`: the functions of this driver that GpuFunctions does not have.
   template <class... Own>
-  Status bind_function(const DynamicLibrary& library, Own&... own) {
+  Status bind_functions(const DynamicLibrary& library, Own&... own) {
     auto bind_each = [&](auto&... functions) {
       Status done = Unit{};
       ((done = done ? library.bind_function(functions.call_driver, functions.name) : done), ...);
@@ -97,7 +97,7 @@ class GpuDevice : public Device {
                      destroy, own...);
   }
   // Fails if the driver fails or finds no GPU. `maker` names the driver in messages.
-  Status init(const std::string& maker);
+  Status init_driver(const std::string& maker);
   Diag make_call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
   // The kernel's destructor unloads the module.

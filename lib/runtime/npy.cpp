@@ -202,11 +202,11 @@ std::string npy_header(const Array& array) {
   return out + dict;
 }
 
-std::string write_npy(const Array& array) {
+std::string npy_file_bytes(const Array& array) {
   return npy_header(array) + std::string(reinterpret_cast<const char*>(array.data()), array.nbytes());
 }
 
-Result<Array> with_dtype_of_bits(Array array, DType dtype, std::string_view name) {
+Result<Array> reinterpret_raw_bits(Array array, DType dtype, std::string_view name) {
   if (array.dtype() == dtype) return array;
   bool raw = dtype == dtypes::bfloat16 || dtypes::fp8s.contains(dtype);
   if (!raw || !dtypes::is_unsigned(array.dtype()) || array.dtype().itemsize() != dtype.itemsize())

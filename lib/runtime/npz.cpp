@@ -166,7 +166,7 @@ Arrays read_zip(ByteSpan zip) {
   Arrays out;
   std::set<std::string> names;
   // several entries may share their bytes, so the sum of their sizes is limited
-  auto most = std::max(uint64_t(limit(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
+  auto most = std::max(uint64_t(limit_value(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
   for (const ZipEntry& e : read_directory(zip)) {
     if (e.name.ends_with("/")) continue;
     if (e.size > most - sum) throw Failure(limit_error(Limit::InputBytes));

@@ -72,7 +72,7 @@ TEST_CASE("npz: written arrays are read back in order, with their dtypes and sha
 
 TEST_CASE("npz: an npy file is read as one array named after the file") {
   Scratch scratch;
-  scratch.write("weights.npy", write_npy(iota<int32_t>(dtypes::int32, {3})));
+  scratch.write("weights.npy", npy_file_bytes(iota<int32_t>(dtypes::int32, {3})));
   auto back = read_arrays(scratch("weights.npy"));
   REQUIRE(back.ok());
   CHECK(back->at(0).name == "weights");
@@ -157,15 +157,15 @@ TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
 
 TEST_CASE("npy: bfloat16 and fp8 are read from their bits; other dtypes must match") {
   auto bits = iota<uint16_t>(dtypes::uint16, {4});
-  auto adopted = with_dtype_of_bits(bits.copy(), dtypes::bfloat16, "data0");
+  auto adopted = reinterpret_raw_bits(bits.copy(), dtypes::bfloat16, "data0");
   REQUIRE(adopted.ok());
   CHECK(adopted->dtype() == dtypes::bfloat16);
-  auto back = read_npy(bytes_of(write_npy(*adopted)), "x");
+  auto back = read_npy(bytes_of(npy_file_bytes(*adopted)), "x");
   REQUIRE(back.ok());
   CHECK(back->dtype() == dtypes::uint16);
-  CHECK(with_dtype_of_bits(bits.copy(), dtypes::float16, "data0").diag().text() ==
+  CHECK(reinterpret_raw_bits(bits.copy(), dtypes::float16, "data0").diag().text() ==
         "data0 has dtype uint16, expected float16");
-  CHECK_FALSE(with_dtype_of_bits(bits.copy(), dtypes::fp8e4m3, "data0").ok());
+  CHECK_FALSE(reinterpret_raw_bits(bits.copy(), dtypes::fp8e4m3, "data0").ok());
 }
 
 TEST_CASE("array: negative, too large and unsupported shapes and dtypes are refused") {

@@ -15,7 +15,7 @@ namespace {
 class RandomGenerator {
  public:
   RandomGenerator(uint64_t seed, std::string_view name, FloatKind floats, bool is_wide)
-      : state_(seed), floats_(floats), is_wide_(is_wide) {
+      : state_(seed), floats_(floats), has_wide_range_(is_wide) {
     for (char c : name) state_ = next() ^ uint8_t(c);
   }
   RandomGenerator(std::string_view name, std::span<const double> pool, size_t first)
@@ -33,11 +33,11 @@ class RandomGenerator {
   double next_real() {
     if (!value_pool_.empty()) return value_pool_[pool_position_++ % value_pool_.size()];
     const double usual = floats_ == FloatKind::Normal ? next_normal() : std::fabs(next_normal()) / 4 + 1.0 / 64;
-    if (!is_wide_) return usual;
-    const double kSpecial[] = {0.0, -0.0, 1.0, -1.0, denormal_, -denormal_, 0.0, -0.0};
+    if (!has_wide_range_) return usual;
+    const double kSpecial[] = {0.0, -0.0, 1.0, -1.0, least_denormal_, -least_denormal_, 0.0, -0.0};
     const uint64_t bits = next();
     const int any = int(bits >> 8 & 1023);
-    const int exponent = !(bits & 64) ? any % 9 : is_narrow_ ? any % 17 - 4 : any % 31 - 14;
+    const int exponent = !(bits & 64) ? any % 9 : has_narrow_exponent_ ? any % 17 - 4 : any % 31 - 14;
     const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 7] : std::ldexp(next_normal(), exponent);
     return bits % 3 == 0 ? usual : floats_ == FloatKind::Normal ? wide : std::fabs(wide);
   }
@@ -47,8 +47,8 @@ class RandomGenerator {
                    limit = std::ldexp(1.0, std::min(bits, 53) - 1);
       return number == std::trunc(number) && std::fabs(number) < limit ? int64_t(number) : 1;
     }
-    if (is_wide_)
-      if (auto wide = wide_integer(bits)) return int64_t(*wide);
+    if (has_wide_range_)
+      if (auto wide = next_wide_integer(bits)) return int64_t(*wide);
     auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
     return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
   }
@@ -56,21 +56,21 @@ class RandomGenerator {
   void set_dtype(DType dtype) {
     if (!dtypes::is_float(dtype)) return;
     const auto info = dtypes::finfo(dtype);
-    is_narrow_ = info.exponent_bits <= 5;
-    denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent_bits - 1)) - info.mantissa_bits);
+    has_narrow_exponent_ = info.exponent_bits <= 5;
+    least_denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent_bits - 1)) - info.mantissa_bits);
   }
 
  private:
   // Returns the next integer of a row of fill_wide_range(); nullopt: a number as fill_random() draws it. The low `bits`
   // bits matter.
-  std::optional<uint64_t> wide_integer(int bits) {
-    if (shuffled_kinds_.empty()) {
-      shuffled_kinds_.resize(8);
-      for (size_t i = 0; i < 8; i++) shuffled_kinds_[i] = i;
-      for (size_t i = 7; i > 0; i--) std::swap(shuffled_kinds_[i], shuffled_kinds_[next() % (i + 1)]);
+  std::optional<uint64_t> next_wide_integer(int bits) {
+    if (shuffled_integer_kinds_.empty()) {
+      shuffled_integer_kinds_.resize(8);
+      for (size_t i = 0; i < 8; i++) shuffled_integer_kinds_[i] = i;
+      for (size_t i = 7; i > 0; i--) std::swap(shuffled_integer_kinds_[i], shuffled_integer_kinds_[next() % (i + 1)]);
     }
-    const size_t kind = shuffled_kinds_.back();
-    shuffled_kinds_.pop_back();
+    const size_t kind = shuffled_integer_kinds_.back();
+    shuffled_integer_kinds_.pop_back();
     const uint64_t sign = uint64_t(1) << (bits - 1), any = next();
     const uint64_t numbers[] = {any & 1, ~uint64_t(0), sign, sign - 1, any, any};
     return kind < std::size(numbers) ? std::optional(numbers[kind]) : std::nullopt;
@@ -87,10 +87,10 @@ class RandomGenerator {
   std::vector<double> value_pool_;
   size_t pool_position_ = 0;
   FloatKind floats_;
-  bool is_wide_;
-  bool is_narrow_ = false;  // true if the dtype has at most 5 bits of exponent
-  double denormal_ = 0;
-  std::vector<size_t> shuffled_kinds_;
+  bool has_wide_range_;
+  bool has_narrow_exponent_ = false;  // true if the dtype has at most 5 bits of exponent
+  double least_denormal_ = 0;
+  std::vector<size_t> shuffled_integer_kinds_;
 };
 
 template <class T, class Draw>

@@ -12,9 +12,9 @@ using namespace pat;
 
 constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index};
 
-bool points_to(UOp u, AddrSpace space) { return u.dtype().is_ptr() && u.dtype().addrspace() == space; }
+bool points_to_space(UOp u, AddrSpace space) { return u.dtype().is_ptr() && u.dtype().addrspace() == space; }
 
-bool vectorize_is_whole(UOp u) {
+bool is_valid_vectorize(UOp u) {
   auto n = int64_t(u.num_src());
   return n > 1 && n == u.dtype().vcount() &&
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
@@ -22,7 +22,7 @@ bool vectorize_is_whole(UOp u) {
 
 // Returns true if the index is Invalid, if bounds or a gate that is never true prove that no access is outside of the
 // buffer, or if the access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
-bool index_is_inside(UOp u) {
+bool is_index_in_bounds(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
   if (!buffer.dtype().is_ptr() || buffer.dtype().size() == -1) return true;
@@ -46,7 +46,7 @@ int64_t count_elements(UOp u, int (*of)(DType)) {
   return n;
 }
 
-bool vconst_is_whole(UOp u) {
+bool is_valid_vconst(UOp u) {
   auto items = u.arg().items();
   return items.size() > 1 && items.size() == size_t(u.dtype().vcount()) &&
          std::none_of(items.begin(), items.end(), [](Arg a) { return a.is_invalid(); });
@@ -58,20 +58,22 @@ const RuleSet& shared_codegen_spec() {
   static const RuleSet set(
       "shared_codegen_spec",
       {
-          require_rule("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
-          require_rule("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
+          require_rule("define-global", node(Op::DEFINE_GLOBAL),
+                       [](UOp u) { return points_to_space(u, AddrSpace::GLOBAL); }),
+          require_rule("define-local", node(Op::DEFINE_LOCAL),
+                       [](UOp u) { return points_to_space(u, AddrSpace::LOCAL); }),
           require_rule("define-reg", leaf_node(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
       // an AFTER has the value of its first source after the other sources were executed
           allow_rule("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
           allow_rule("group", node(Op::GROUP).of(kVoid)),
           require_rule("wmma", node(Op::WMMA, anything(), anything(), anything()),
                        [](UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }),
-          require_rule("vectorize", node(Op::VECTORIZE), vectorize_is_whole),
+          require_rule("vectorize", node(Op::VECTORIZE), is_valid_vectorize),
           require_rule("gep", node(Op::GEP, anything()), [](UOp u) { return u.dtype() == u.src(0).dtype().scalar(); }),
           allow_rule("load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything())))),
           allow_rule("store-to-index", node(Op::STORE, or_casted(node(Op::INDEX)), anything())),
           allow_rule("custom", node({Op::CUSTOMI, Op::CUSTOM})),
-          require_rule("index-inside", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything()), index_is_inside),
+          require_rule("index-inside", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything()), is_index_in_bounds),
           require_rule("special", node(Op::SPECIAL, anything().of({Scalar::Index, Scalar::Int32})),
                        [](UOp u) { return u.dtype() == u.src(0).dtype() && u.arg().is_str(); }),
           allow_rule("barrier", node(Op::BARRIER).of(kVoid)),
@@ -102,7 +104,7 @@ const RuleSet& program_spec() {
       "program_spec",
       {
           require_rule("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)),
-                       index_is_inside),
+                       is_index_in_bounds),
           allow_rule(
               "gated-load",
               node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
@@ -110,7 +112,7 @@ const RuleSet& program_spec() {
       // earlier stages must have lowered the dtype index and the constant Invalid
           decide_rule("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return SpecAnswer::No; }),
           decide_rule("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return SpecAnswer::No; }),
-          require_rule("vconst", node(Op::VCONST), vconst_is_whole),
+          require_rule("vconst", node(Op::VCONST), is_valid_vconst),
       // an IF has a condition and an INDEX or CAST, which distinguishes IFs with equal conditions
           allow_rule("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
           allow_rule("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),

@@ -24,14 +24,14 @@ UOp buffer_of(UOp address) {
   return address;
 }
 
-bool runs_twice(UOp range) {
+bool may_run_twice(UOp range) {
   Const size = range.vmax();
   return size.is_int() && size.as_int() > 0;
 }
 
 bool overwrites_element(UOp store, UOp range) {
   UOp buffer = buffer_of(store.src(0));
-  return buffer && range.is(Op::RANGE) && runs_twice(range) && !depends_on(store.src(0), range) &&
+  return buffer && range.is(Op::RANGE) && may_run_twice(range) && !depends_on(store.src(0), range) &&
          is_inside_range(store.src(1), range) && !depends_on(store.src(1), buffer);
 }
 

@@ -22,22 +22,22 @@ bool const_has_the_type_of_its_dtype(UOp u) {
 
 bool variable_has_integer_bounds(UOp u) { return u.arg()[1].is_integral() && u.arg()[2].is_integral(); }
 
-bool all_sources(UOp u, size_t from, auto holds) {
+bool all_sources_from(UOp u, size_t from, auto holds) {
   return std::all_of(u.src().begin() + ptrdiff_t(from), u.src().end(), holds);
 }
 
-bool range_is_named(UOp u) {
+bool is_valid_range(UOp u) {
   auto items = u.arg().items();
   return u.dtype() == u.src(0).dtype() && items.size() >= 2 && items.back().kind() == Arg::Kind::AxisType &&
          std::all_of(items.begin(), items.end() - 1, [](Arg a) { return a.is_integral(); });
 }
 
-bool same_dtype_as_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
+bool has_dtype_of_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
 
 }  // namespace
 
 bool has_index_sources(UOp u) {
-  return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
+  return all_sources_from(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
 }
 
 const RuleSet& shared_spec() {
@@ -59,11 +59,12 @@ const RuleSet& shared_spec() {
                        }),
           decide_rule("div-mod-of-integers", node({Op::IDIV, Op::MOD}),
                       [](UOp u) { return dtypes::is_int(u.dtype()) ? SpecAnswer::Decline : SpecAnswer::No; }),
-          require_rule(
-              "alu", node(ops::ALU),
-              [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
+          require_rule("alu", node(ops::ALU),
+                       [](UOp u) {
+                         return all_sources_from(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); });
+                       }),
           require_rule("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
-          require_rule("range", any_len(Op::RANGE, anything()), range_is_named),
+          require_rule("range", any_len(Op::RANGE, anything()), is_valid_range),
           decide_rule("index-by-index", any_len(Op::INDEX, anything()),
                       [](UOp u) { return has_index_sources(u) ? SpecAnswer::Yes : SpecAnswer::Decline; }),
           allow_rule("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
@@ -111,7 +112,7 @@ const RuleSet& untagged_tensor_spec() {
           // ASSIGN: a target, a value, and other ASSIGNs that must come first
           require_rule(
               "assign", node(Op::ASSIGN),
-              [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
+              [](UOp u) { return u.num_src() >= 2 && all_sources_from(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
           require_rule("mselect", node(Op::MSELECT),
                        [](UOp u) {
                          Arg devices = device_of(u.src(0));
@@ -119,7 +120,7 @@ const RuleSet& untagged_tensor_spec() {
                                 u.arg().as_int() < Int(int64_t(devices.items().size()));
                        }),
           require_rule("mstack", node(Op::MSTACK),
-                       [](UOp u) { return all_sources(u, 0, [](UOp s) { return device_of(s).is_str(); }); }),
+                       [](UOp u) { return all_sources_from(u, 0, [](UOp s) { return device_of(s).is_str(); }); }),
           allow_rule(
               "bind",
               node(Op::BIND, node(Op::DEFINE_VAR), node({Op::CONST, Op::VCONST}).of(kIntOrIndex)).of(kIntOrIndex)),
@@ -127,17 +128,17 @@ const RuleSet& untagged_tensor_spec() {
           allow_rule("const-on-device", node(Op::CONST, node(Op::DEVICE))),
           allow_rule("unique-const", node(Op::CONST, node(Op::DEVICE), node({Op::LUNIQUE, Op::UNIQUE}))),
           require_rule("contiguous", node({Op::DETACH, Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD}, anything()),
-                       same_dtype_as_source),
+                       has_dtype_of_source),
           require_rule("contiguous-over-ranges", any_len(Op::CONTIGUOUS, anything()),
                        [](UOp u) {
-                         return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); });
+                         return has_dtype_of_source(u) && all_sources_from(u, 1, [](UOp s) { return s.is(Op::RANGE); });
                        }),
-          require_rule("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
+          require_rule("copy", node(Op::COPY, anything(), node(Op::DEVICE)), has_dtype_of_source),
           require_rule("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)),
-                       [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
+                       [](UOp u) { return has_dtype_of_source(u) && u.arg().is_op(); }),
           require_rule("multi", node(Op::MULTI),
                        [](UOp u) {
-                         return all_sources(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) &&
+                         return all_sources_from(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) &&
                                 u.arg().is_integral();
                        }),
           require_rule("encdec", node(Op::ENCDEC), [](UOp u) { return u.num_src() >= 2; }),

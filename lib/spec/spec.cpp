@@ -96,6 +96,6 @@ std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
   return std::nullopt;
 }
 
-std::optional<SpecViolation> verify_graph(UOp root, Spec spec) { return verify(last_toposort(root), spec); }
+std::optional<SpecViolation> verify_graph(UOp root, Spec spec) { return verify(cached_toposort(root), spec); }
 
 }  // namespace tgc

@@ -21,15 +21,15 @@ void* allocate_aligned(size_t alignment, size_t size) {
 constexpr size_t kHugePage = size_t{1} << 21;
 
 class HugePagePool;
-HugePagePool& huge_pages();
+HugePagePool& huge_page_pool();
 
 // A pool of huge pages that destroyed arenas returned, because mapping and clearing a new page takes long. Pages in the
 // pool are excluded from fork (MADV_DONTFORK), which would copy their page tables.
 class HugePagePool {
  public:
   HugePagePool() {
-    pthread_atfork([] { huge_pages().mutex_.lock(); }, [] { huge_pages().mutex_.unlock(); },
-                   [] { huge_pages().free_pages_.clear(), huge_pages().mutex_.unlock(); });
+    pthread_atfork([] { huge_page_pool().mutex_.lock(); }, [] { huge_page_pool().mutex_.unlock(); },
+                   [] { huge_page_pool().free_pages_.clear(), huge_page_pool().mutex_.unlock(); });
   }
 
   void* take_page() {
@@ -59,7 +59,7 @@ class HugePagePool {
   std::vector<void*> free_pages_;
 };
 
-HugePagePool& huge_pages() {
+HugePagePool& huge_page_pool() {
   static auto* pages = new HugePagePool;  // never destroyed: static arenas may be destroyed later
   return *pages;
 }
@@ -68,16 +68,16 @@ HugePagePool& huge_pages() {
 
 Arena::~Arena() {
   for (void* c : chunks_) std::free(c);
-  if (!huge_pages_.empty()) huge_pages().return_pages(huge_pages_);
+  if (!huge_pages_.empty()) huge_page_pool().return_pages(huge_pages_);
 }
 
 // Large arenas take huge pages, which reduce page faults and address translations.
 void Arena::allocate_block() {
   throw_if_late();  // checked here, because most long work allocates nodes
-  constexpr size_t kFew = 32;
+  constexpr size_t kNumSmallBlocks = 32;
   if (next_block_ == chunk_end_) {
-    bool large = num_blocks_ >= kFew;
-    void* chunk = large ? huge_pages().take_page() : allocate_aligned(kArenaBlockSize, kArenaBlockSize);
+    bool large = num_blocks_ >= kNumSmallBlocks;
+    void* chunk = large ? huge_page_pool().take_page() : allocate_aligned(kArenaBlockSize, kArenaBlockSize);
     (large ? huge_pages_ : chunks_).push_back(chunk);
     next_block_ = reinterpret_cast<uintptr_t>(chunk);
     chunk_end_ = next_block_ + (large ? kHugePage : kArenaBlockSize);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-std::string xml_text(std::string_view text) {
+std::string escape_xml(std::string_view text) {
   std::string out;
   for (char c : visible_text(text)) {
     switch (c) {
@@ -32,7 +32,7 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-std::string command_text(std::string_view text, bool is_property) {
+std::string escape_command(std::string_view text, bool is_property) {
   std::string out;
   for (char c : visible_text(text)) {
     if (c == '%') out += "%25";
@@ -72,7 +72,7 @@ size_t CiReport::num_with_verdict(CiVerdict verdict) const {
 std::string CiReport::junit_xml() const {
   const std::string suite = "tgc " + tgc_command_;
   auto attribute = [](std::string_view name, std::string_view value) {
-    return " " + std::string(name) + "=\"" + xml_text(value) + "\"";
+    return " " + std::string(name) + "=\"" + escape_xml(value) + "\"";
   };
   const std::string counts = attribute("name", suite) + attribute("tests", std::to_string(ci_cases_.size())) +
                              attribute("failures", std::to_string(num_with_verdict(CiVerdict::Failed))) +
@@ -92,7 +92,7 @@ std::string CiReport::junit_xml() const {
     out += (c.rule.empty() ? "" : attribute("type", c.rule)) + attribute("message", c.message);
     std::string text = c.file.empty() ? "" : c.file + (c.line ? ":" + std::to_string(c.line) : "") + "\n";
     text += c.details_text;
-    out.append(">").append(xml_text(text)).append("</").append(kind).append("></testcase>\n");
+    out.append(">").append(escape_xml(text)).append("</").append(kind).append("></testcase>\n");
   }
   return out + "</testsuite>\n</testsuites>\n";
 }
@@ -149,10 +149,10 @@ std::string CiReport::workflow_commands() const {
   for (const CiCase& c : ci_cases_) {
     if (!has_failed(c)) continue;
     out += "::error ";
-    if (!c.file.empty()) out += "file=" + command_text(c.file, true) + ",";
+    if (!c.file.empty()) out += "file=" + escape_command(c.file, true) + ",";
     if (!c.file.empty() && c.line) out += "line=" + std::to_string(c.line) + ",";
-    out += "title=" + command_text("tgc " + tgc_command_ + ": " + c.rule, true) + "::" +
-           command_text(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text), false) +
+    out += "title=" + escape_command("tgc " + tgc_command_ + ": " + c.rule, true) + "::" +
+           escape_command(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text), false) +
            "\n";
   }
   return out;

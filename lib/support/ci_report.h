@@ -48,8 +48,8 @@ struct CiOptions {
   std::string junit_path, sarif_path;
 
   // Returns true if an option or $TGC_ANNOTATE requests a report.
-  bool is_wanted() const { return has_files() || should_write_annotations(); }
-  bool has_files() const { return !junit_path.empty() || !sarif_path.empty(); }
+  bool requests_reports() const { return has_report_files() || should_write_annotations(); }
+  bool has_report_files() const { return !junit_path.empty() || !sarif_path.empty(); }
   static bool should_write_annotations();
   // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();

@@ -62,7 +62,7 @@ TEST_CASE("ci report: an unknown value of TGC_ANNOTATE is an error") {
   CHECK_FALSE(CiOptions::check_environment().ok());
   ::setenv("TGC_ANNOTATE", "github", 1);
   CHECK(CiOptions::check_environment().ok());
-  CHECK(CiOptions{}.is_wanted());
+  CHECK(CiOptions{}.requests_reports());
   ::unsetenv("TGC_ANNOTATE");
-  CHECK_FALSE(CiOptions{}.is_wanted());
+  CHECK_FALSE(CiOptions{}.requests_reports());
 }

@@ -16,7 +16,7 @@ namespace tgc {
 using Digits = std::vector<uint32_t>;
 
 struct BigInt {
-  bool negative;
+  bool is_negative;
   Digits digits;
   bool operator==(const BigInt&) const = default;
 };
@@ -26,7 +26,7 @@ namespace {
 struct BigIntHash {
   size_t operator()(const std::unique_ptr<BigInt>& b) const { return (*this)(*b); }
   size_t operator()(const BigInt& b) const {
-    size_t h = b.negative;
+    size_t h = b.is_negative;
     for (uint32_t d : b.digits) h = h * 0x9E3779B97F4A7C15ull + d;
     return h;
   }
@@ -65,16 +65,16 @@ Int make_normalized_int(bool negative, Digits digits) {
   return intern_big_int({negative, std::move(digits)});
 }
 
-uint64_t absolute(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
+uint64_t unsigned_abs(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
 
-Digits magnitude(uint64_t m) {
+Digits magnitude_digits(uint64_t m) {
   Digits d{uint32_t(m), uint32_t(m >> 32)};
   drop_leading_zeros(d);
   return d;
 }
-Digits magnitude(Int v) {
+Digits magnitude_digits(Int v) {
   if (!v.is_small()) return v.big_value()->digits;
-  return magnitude(absolute(v.small_value()));
+  return magnitude_digits(unsigned_abs(v.small_value()));
 }
 
 // Throws Failure for too many digits, so that repeated squaring cannot exhaust memory.
@@ -83,14 +83,14 @@ void check_num_digits(size_t digits) {
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
 }
 
-int compare(const Digits& a, const Digits& b) {
+int compare_digits(const Digits& a, const Digits& b) {
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
   for (size_t i = a.size(); i-- > 0;)
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
   return 0;
 }
 
-Digits add(const Digits& a, const Digits& b) {
+Digits add_digits(const Digits& a, const Digits& b) {
   Digits out;
   uint64_t carry = 0;
   for (size_t i = 0; i < std::max(a.size(), b.size()) || carry; i++) {
@@ -102,7 +102,7 @@ Digits add(const Digits& a, const Digits& b) {
 }
 
 // Requires a >= b.
-Digits subtract(const Digits& a, const Digits& b) {
+Digits subtract_digits(const Digits& a, const Digits& b) {
   Digits out;
   int64_t borrow = 0;
   for (size_t i = 0; i < a.size(); i++) {
@@ -114,7 +114,7 @@ Digits subtract(const Digits& a, const Digits& b) {
   return out;
 }
 
-Digits multiply(const Digits& a, const Digits& b) {
+Digits multiply_digits(const Digits& a, const Digits& b) {
   check_num_digits(a.size() + b.size());
   Digits out(a.size() + b.size(), 0);
   for (size_t i = 0; i < a.size(); i++) {
@@ -131,7 +131,7 @@ Digits multiply(const Digits& a, const Digits& b) {
 
 uint32_t bit_count(const Digits& d) { return d.empty() ? 0 : 32 * uint32_t(d.size() - 1) + std::bit_width(d.back()); }
 
-Digits shift_left(const Digits& d, uint32_t bits) {
+Digits shift_digits_left(const Digits& d, uint32_t bits) {
   check_num_digits(d.size() + bits / 32);
   Digits out(bits / 32, 0);
   uint64_t carry = 0;
@@ -146,7 +146,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
 }
 
 // Sets `lost` to whether a 1 bit was shifted out.
-Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
+Digits shift_digits_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
   lost = false;
@@ -173,29 +173,29 @@ uint32_t divide_small(Digits& d, uint32_t by) {
 }
 
 // Divides the absolute values `a` by `b` and truncates; bit by bit if `b` has several digits.
-void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
+void divide_digits(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
   if (b.size() == 1) {
-    rest = magnitude(divide_small(quotient, b[0]));
+    rest = magnitude_digits(divide_small(quotient, b[0]));
     return;
   }
   quotient.assign(a.size(), 0);
   for (uint32_t bit = bit_count(a); bit-- > 0;) {
-    rest = shift_left(rest, 1);
+    rest = shift_digits_left(rest, 1);
     if (a[bit / 32] >> (bit % 32) & 1) {
       if (rest.empty()) rest.push_back(0);
       rest[0] |= 1;
     }
-    if (compare(rest, b) >= 0) {
-      rest = subtract(rest, b);
+    if (compare_digits(rest, b) >= 0) {
+      rest = subtract_digits(rest, b);
       quotient[bit / 32] |= 1u << (bit % 32);
     }
   }
   drop_leading_zeros(quotient);
 }
 
-void negate(Digits& d) {
+void negate_twos_complement(Digits& d) {
   uint64_t carry = 1;
   for (uint32_t& digit : d) {
     carry += uint32_t(~digit);
@@ -206,29 +206,30 @@ void negate(Digits& d) {
 
 // Returns `v` in two's complement. `n` digits must be enough for the bits and the sign of `v`.
 Digits twos_complement(Int v, size_t n) {
-  Digits d = magnitude(v);
+  Digits d = magnitude_digits(v);
   d.resize(n, 0);
-  if (v.sign() < 0) negate(d);
+  if (v.sign() < 0) negate_twos_complement(d);
   return d;
 }
 
 template <class Op>
-Int bitwise(Int a, Int b, Op op) {
+Int apply_bitwise(Int a, Int b, Op op) {
   if (a.is_small() && b.is_small()) return op(a.small_value(), b.small_value());
-  size_t n = std::max(magnitude(a).size(), magnitude(b).size()) + 1;
+  size_t n = std::max(magnitude_digits(a).size(), magnitude_digits(b).size()) + 1;
   Digits x = twos_complement(a, n), y = twos_complement(b, n);
   for (size_t i = 0; i < n; i++) x[i] = uint32_t(op(int64_t(x[i]), int64_t(y[i])));
   bool negative = x.back() >> 31;
-  if (negative) negate(x);
+  if (negative) negate_twos_complement(x);
   return make_normalized_int(negative, std::move(x));
 }
 
 Int add_signed(Int a, bool a_negative, Int b, bool b_negative) {
-  Digits x = magnitude(a), y = magnitude(b);
-  if (a_negative == b_negative) return make_normalized_int(a_negative, add(x, y));
-  int c = compare(x, y);
+  Digits x = magnitude_digits(a), y = magnitude_digits(b);
+  if (a_negative == b_negative) return make_normalized_int(a_negative, add_digits(x, y));
+  int c = compare_digits(x, y);
   if (c == 0) return 0;
-  return c > 0 ? make_normalized_int(a_negative, subtract(x, y)) : make_normalized_int(b_negative, subtract(y, x));
+  return c > 0 ? make_normalized_int(a_negative, subtract_digits(x, y))
+               : make_normalized_int(b_negative, subtract_digits(y, x));
 }
 
 using Uint128 = unsigned __int128;
@@ -238,7 +239,7 @@ Uint128 as_uint128(const Digits& d) {
   for (size_t i = d.size(); i-- > 0;) out = out << 32 | d[i];
   return out;
 }
-Digits magnitude(Uint128 m) {
+Digits magnitude_digits(Uint128 m) {
   Digits d;
   for (; m; m >>= 32) d.push_back(uint32_t(m));
   return d;
@@ -248,12 +249,12 @@ Digits magnitude(Uint128 m) {
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   if (a.is_small() && b.is_small() && !(a.small_value() == INT64_MIN && b.small_value() == -1))
     return {a.small_value() / b.small_value(), a.small_value() % b.small_value()};
-  Digits x = magnitude(a), y = magnitude(b), quotient, rest;
+  Digits x = magnitude_digits(a), y = magnitude_digits(b), quotient, rest;
   if (x.size() <= 4 && y.size() <= 4) {
     Uint128 n = as_uint128(x), d = as_uint128(y);
-    quotient = magnitude(n / d), rest = magnitude(n % d);
+    quotient = magnitude_digits(n / d), rest = magnitude_digits(n % d);
   } else {
-    divide(x, y, quotient, rest);
+    divide_digits(x, y, quotient, rest);
   }
   return {make_normalized_int((a.sign() < 0) != (b.sign() < 0), std::move(quotient)),
           make_normalized_int(a.sign() < 0, std::move(rest))};
@@ -267,7 +268,7 @@ bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.s
 
 Int::Int(unsigned long v) {
   if (v <= uint64_t(INT64_MAX)) small_value_ = int64_t(v);
-  else *this = make_normalized_int(false, magnitude(uint64_t(v)));
+  else *this = make_normalized_int(false, magnitude_digits(uint64_t(v)));
 }
 
 Int Int::pow2(uint32_t exponent) { return Int(1) << exponent; }
@@ -279,7 +280,8 @@ Int Int::trunc(double v) {
   if (v >= -9223372036854775808.0 && v < 9223372036854775808.0) return int64_t(v);
   int exponent;
   double m = std::frexp(std::fabs(v), &exponent);  // |v| = m * 2**exponent, the mantissa has 53 bits
-  return make_normalized_int(v < 0, shift_left(magnitude(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
+  return make_normalized_int(v < 0,
+                             shift_digits_left(magnitude_digits(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
 }
 
 std::optional<Int> Int::parse(std::string_view s) {
@@ -310,7 +312,7 @@ std::optional<Int> Int::parse(std::string_view s) {
       small = small * base + digit;
       continue;
     }
-    if (big.empty()) big = magnitude(small);
+    if (big.empty()) big = magnitude_digits(small);
     uint64_t carry = digit;
     for (uint32_t& d : big) {
       carry += uint64_t(d) * base;
@@ -319,7 +321,7 @@ std::optional<Int> Int::parse(std::string_view s) {
     }
     if (carry) big.push_back(uint32_t(carry));
   }
-  return make_normalized_int(negative, big.empty() ? magnitude(small) : std::move(big));
+  return make_normalized_int(negative, big.empty() ? magnitude_digits(small) : std::move(big));
 }
 
 int64_t Int::int64_or_throw(const char* what) const {
@@ -330,7 +332,7 @@ int64_t Int::int64_or_throw(const char* what) const {
 uint64_t Int::low_64_bits() const {
   if (!big_value_) return uint64_t(small_value_);
   uint64_t m = big_value_->digits[0] | uint64_t(big_value_->digits.size() > 1 ? big_value_->digits[1] : 0) << 32;
-  return big_value_->negative ? 0 - m : m;
+  return big_value_->is_negative ? 0 - m : m;
 }
 
 double Int::to_double() const {
@@ -343,12 +345,12 @@ double Int::to_double() const {
     // Keep the top 64 bits. If a 1 bit was lost, set the lowest kept bit, so that the kept bits round as the whole
     // value would.
     bool lost;
-    Digits top = shift_right(big_value_->digits, bits - 64, lost);
+    Digits top = shift_digits_right(big_value_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
     out = std::ldexp(double(m), int(bits - 64));
   }
   if (std::isinf(out)) throw Failure("int too large to convert to float");
-  return big_value_->negative ? -out : out;
+  return big_value_->is_negative ? -out : out;
 }
 
 std::string Int::str() const {
@@ -359,20 +361,20 @@ std::string Int::str() const {
     uint32_t chunk = divide_small(rest, 1000000000);
     for (int i = 0; i < 9 && (!rest.empty() || chunk); i++, chunk /= 10) out += char('0' + chunk % 10);
   }
-  if (big_value_->negative) out += '-';
+  if (big_value_->is_negative) out += '-';
   std::reverse(out.begin(), out.end());
   return out;
 }
 
-int Int::sign_of_large() const { return big_value_->negative ? -1 : 1; }
+int Int::sign_of_large() const { return big_value_->is_negative ? -1 : 1; }
 
 uint32_t Int::bit_length() const {
-  return big_value_ ? bit_count(big_value_->digits) : uint32_t(std::bit_width(absolute(small_value_)));
+  return big_value_ ? bit_count(big_value_->digits) : uint32_t(std::bit_width(unsigned_abs(small_value_)));
 }
 
 Int Int::operator-() const {
   if (!big_value_ && small_value_ != INT64_MIN) return -small_value_;
-  return make_normalized_int(sign() > 0, magnitude(*this));
+  return make_normalized_int(sign() > 0, magnitude_digits(*this));
 }
 
 Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() < 0); }
@@ -380,18 +382,19 @@ Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.
 Int Int::multiply_large(Int a, Int b) {
   if (are_small(a, b))
     return make_normalized_int((a.small_value_ < 0) != (b.small_value_ < 0),
-                               magnitude(Uint128(absolute(a.small_value_)) * absolute(b.small_value_)));
-  return make_normalized_int((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
+                               magnitude_digits(Uint128(unsigned_abs(a.small_value_)) * unsigned_abs(b.small_value_)));
+  return make_normalized_int((a.sign() < 0) != (b.sign() < 0),
+                             multiply_digits(magnitude_digits(a), magnitude_digits(b)));
 }
 
 Int operator&(Int a, Int b) {
-  return bitwise(a, b, [](int64_t x, int64_t y) { return x & y; });
+  return apply_bitwise(a, b, [](int64_t x, int64_t y) { return x & y; });
 }
 Int operator|(Int a, Int b) {
-  return bitwise(a, b, [](int64_t x, int64_t y) { return x | y; });
+  return apply_bitwise(a, b, [](int64_t x, int64_t y) { return x | y; });
 }
 Int operator^(Int a, Int b) {
-  return bitwise(a, b, [](int64_t x, int64_t y) { return x ^ y; });
+  return apply_bitwise(a, b, [](int64_t x, int64_t y) { return x ^ y; });
 }
 
 Int operator<<(Int a, uint32_t bits) {
@@ -400,20 +403,20 @@ Int operator<<(Int a, uint32_t bits) {
       std::bit_width(uint64_t(a.small_value_ < 0 ? ~a.small_value_ : a.small_value_)) + bits < 63)
     return a.small_value_ * (int64_t(1) << bits);
   if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
-  return make_normalized_int(a.sign() < 0, shift_left(magnitude(a), bits));
+  return make_normalized_int(a.sign() < 0, shift_digits_left(magnitude_digits(a), bits));
 }
 
 Int operator>>(Int a, uint32_t bits) {
   if (!a.big_value_) return a.small_value_ >> std::min(bits, 63u);
   bool lost;
-  Int out = make_normalized_int(a.sign() < 0, shift_right(a.big_value_->digits, bits, lost));
+  Int out = make_normalized_int(a.sign() < 0, shift_digits_right(a.big_value_->digits, bits, lost));
   return a.sign() < 0 && lost ? out - 1 : out;
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
   if (!a.big_value_ || !b.big_value_) return a.big_value_ ? a.sign() <=> 0 : 0 <=> b.sign();
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
-  int c = compare(a.big_value_->digits, b.big_value_->digits);
+  int c = compare_digits(a.big_value_->digits, b.big_value_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
 

@@ -72,7 +72,7 @@ void exit_out_of_time(int) {
 
 std::span<const LimitInfo> all_limits() { return kLimits; }
 
-int64_t limit(Limit which) { return values[size_t(which)] > 0 ? values[size_t(which)] : INT64_MAX; }
+int64_t limit_value(Limit which) { return values[size_t(which)] > 0 ? values[size_t(which)] : INT64_MAX; }
 
 Status set_limits(std::string_view text) {
   while (!text.empty()) {
@@ -107,12 +107,12 @@ void enforce_process_limits() {
 Diag limit_error(Limit which) {
   const LimitInfo& info = kLimits[size_t(which)];
   std::string name(info.name), what(info.help_text.substr(0, info.help_text.find(';')));
-  log_info(LogTopic::Limits, [&] { return name + "=" + std::to_string(limit(which)) + " was met"; });
-  return {.message = "more than " + std::to_string(limit(which)) + " " + what,
+  log_info(LogTopic::Limits, [&] { return name + "=" + std::to_string(limit_value(which)) + " was met"; });
+  return {.message = "more than " + std::to_string(limit_value(which)) + " " + what,
           .expected = "at most that, or --limit " + name + "=N for more (`tgc help limits`)"};
 }
 
-void allow_custom_ops(bool allowed) { custom_allowed = allowed; }
+void set_custom_ops_allowed(bool allowed) { custom_allowed = allowed; }
 bool are_custom_ops_allowed() { return custom_allowed; }
 
 }  // namespace tgc

@@ -38,7 +38,7 @@ struct LimitInfo {
 };
 std::span<const LimitInfo> all_limits();
 
-int64_t limit(Limit which);
+int64_t limit_value(Limit which);
 
 // Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
 // 1024). Returns an error for the first unknown limit or invalid value; the limits before it are set.
@@ -50,7 +50,7 @@ void enforce_process_limits();
 
 Diag limit_error(Limit which);
 inline void check_limit(Limit which, int64_t amount) {
-  if (amount > limit(which)) throw Failure(limit_error(which));
+  if (amount > limit_value(which)) throw Failure(limit_error(which));
 }
 // Returns a * b, for a and b >= 0. Throws limit_error(which) if the product overflows or exceeds the limit.
 inline int64_t checked_product(Limit which, int64_t a, int64_t b) {
@@ -62,7 +62,7 @@ inline int64_t checked_product(Limit which, int64_t a, int64_t b) {
 
 // Set and return whether kernels with CUSTOM or CUSTOMI nodes, which contain source code, may be compiled and run. The
 // default is false.
-void allow_custom_ops(bool allowed);
+void set_custom_ops_allowed(bool allowed);
 bool are_custom_ops_allowed();
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ FILE* copy_to_temporary(int from) {
   for (;;) {
     ssize_t n = ::read(from, buffer.data(), buffer.size());
     if (n == 0) return copy;
-    if (n > 0 && (size += n) / kMaxTexts > limit(Limit::InputBytes)) errno = EFBIG, n = -1;
+    if (n > 0 && (size += n) / kMaxTexts > limit_value(Limit::InputBytes)) errno = EFBIG, n = -1;
     int error = n > 0 ? write_all(fileno(copy), {buffer.data(), size_t(n)}) : errno;
     if (error == 0) continue;
     std::fclose(copy);

@@ -13,7 +13,7 @@ class PickleReader {
       : is_allowed_(is_allowed), expected_text_(expected) {
     pickle_.pickle_bytes_ = std::move(bytes);
     check_limit(Limit::InputBytes, int64_t(pickle_.pickle_bytes_.size()));
-    max_nodes_ = size_t(std::min<int64_t>(limit(Limit::Nodes), UINT32_MAX / 2));
+    max_nodes_ = size_t(std::min<int64_t>(limit_value(Limit::Nodes), UINT32_MAX / 2));
   }
 
   Pickle read() {
@@ -117,11 +117,11 @@ class PickleReader {
     if (stack_.size() <= stack_floor()) fail("nothing to remember");
     if (index > memo_.size() && index > pickle_.pickle_bytes_.size())
       fail("an impossible number to remember a value by");
-    if (index >= memo_.size()) memo_.resize(index + 1, kNothing);
+    if (index >= memo_.size()) memo_.resize(index + 1, kNoNode);
     memo_[index] = stack_.back();
   }
   void push_memo(uint64_t index) {
-    if (index >= memo_.size() || memo_[index] == kNothing) fail("nothing was remembered by that number");
+    if (index >= memo_.size() || memo_[index] == kNoNode) fail("nothing was remembered by that number");
     push_node_index(memo_[index]);
   }
 
@@ -159,7 +159,7 @@ class PickleReader {
       push_tuple(1);
       arguments = pop(Kind::Tuple);
     }
-    uint32_t no_state = kNothing;
+    uint32_t no_state = kNoNode;
     uint32_t begin = uint32_t(pickle_.items_.size());
     pickle_.items_.insert(pickle_.items_.end(), {callee, arguments, no_state});
     push({.kind = Kind::Object, .items_end = begin + 3, .items_begin = begin});
@@ -244,7 +244,7 @@ class PickleReader {
     push_node_index(set);
   }
 
-  static constexpr uint32_t kNothing = UINT32_MAX;
+  static constexpr uint32_t kNoNode = UINT32_MAX;
   Pickle pickle_;
   Pickle::AllowedNameTest is_allowed_;
   std::string_view expected_text_;
@@ -260,7 +260,7 @@ Result<Pickle> Pickle::read(std::string bytes, AllowedNameTest is_allowed, std::
 void PickleBudget::spend_bytes(size_t bytes) {
   constexpr uint64_t kValue = 64;
   spent_bytes_ += bytes + kValue;
-  if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(limit_error(Limit::InputBytes));
+  if (spent_bytes_ > uint64_t(limit_value(Limit::InputBytes))) throw Failure(limit_error(Limit::InputBytes));
 }
 
 PickleValue Pickle::root() const { return {*this, root_index_}; }

@@ -14,7 +14,7 @@ class PySorter {
  public:
   PySorter(std::vector<T>& items, Less less) : items_(items), is_less_(std::move(less)) {}
 
-  void run() {
+  void sort() {
     size_t n = items_.size();
     if (n < 2) return;
     size_t low = 0, remaining = n, min_run = min_run_length(n);
@@ -279,7 +279,7 @@ class PySorter {
 
 template <class T, class Less>
 void py_sort(std::vector<T>& items, Less less) {
-  PySorter<T, Less>(items, std::move(less)).run();
+  PySorter<T, Less>(items, std::move(less)).sort();
 }
 
 }  // namespace tgc

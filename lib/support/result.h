@@ -19,7 +19,7 @@ struct Diag {
   uint32_t column = 0;      // 1-based, in bytes; 0 if unknown
   std::string expected;
   std::string context;      // the offending source line or subgraph, printed below the message
-  bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
+  bool is_kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
   // Returns "file:line:column: message, expected X" and the context, without unset parts.
   std::string text() const;

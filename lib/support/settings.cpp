@@ -19,8 +19,8 @@ constexpr SettingInfo kSettings[] = {
 
 // Settings without a SettingRange take any integer.
 struct SettingRange {
-  int64_t Settings::*value;
-  int64_t least, most;
+  int64_t Settings::*setting;
+  int64_t min_value, max_value;
 };
 constexpr SettingRange kRanges[] = {
     {&Settings::CPU_COUNT, 0, 4096},
@@ -79,9 +79,9 @@ Status Settings::set_value(std::string_view name, std::string_view value) {
     return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'",
                 .expected = "an integer"};
   for (const SettingRange& r : kRanges)
-    if (r.value == it->member && (*parsed < r.least || *parsed > r.most))
+    if (r.setting == it->member && (*parsed < r.min_value || *parsed > r.max_value))
       return Diag{.message = "setting " + std::string(name) + " has the value " + std::string(value),
-                  .expected = std::to_string(r.least) + " to " + std::to_string(r.most)};
+                  .expected = std::to_string(r.min_value) + " to " + std::to_string(r.max_value)};
   this->*it->member = *parsed;
   return Unit{};
 }

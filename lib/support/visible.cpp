@@ -27,12 +27,12 @@ size_t color_length(std::string_view text) {
   return colored ? 5 : 0;
 }
 
-bool is_plain(std::string_view text) {
+bool is_plain_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= ' ' && c < 0x7F) || c == '\n' || c == '\t'; });
 }
 
 std::string escape_hidden(std::string_view text, bool colors) {
-  if (is_plain(text)) return std::string(text);
+  if (is_plain_ascii(text)) return std::string(text);
   std::string out;
   char escape[12];
   for (size_t at = 0; at < text.size();) {
@@ -63,7 +63,7 @@ bool is_hidden(uint32_t code) {
 
 namespace {
 // A CI service may skip these characters when it looks for a command at the beginning of a line.
-bool is_skipped(uint32_t code) {
+bool may_be_skipped_by_ci(uint32_t code) {
   constexpr CodePointRange kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                                         {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
   return is_hidden(code) ||
@@ -84,7 +84,7 @@ std::string escape_workflow_commands(std::string_view text) {
     if (is_command) out += ' ';
     const bool is_line_end =
         decoded == '\n' || decoded == '\r' || decoded == 0x85 || decoded == 0x2028 || decoded == 0x2029;
-    is_line_begin = is_line_end || (is_line_begin && (decoded < 0 || is_skipped(uint32_t(decoded))));
+    is_line_begin = is_line_end || (is_line_begin && (decoded < 0 || may_be_skipped_by_ci(uint32_t(decoded))));
   }
   return out;
 }

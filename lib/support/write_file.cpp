@@ -181,7 +181,7 @@ void watch_signals() {
 }
 
 // Returns the index of the slot for `path`; -1 if the table is full or the path too long.
-int add_to_table(const std::string& path) {
+int claim_table_slot(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
     int expected = StagedFileSlot::Free;
@@ -194,7 +194,7 @@ int add_to_table(const std::string& path) {
   return -1;
 }
 
-int remove_from_table(int slot) {
+int release_table_slot(int slot) {
   if (slot >= 0) slots[slot].state = StagedFileSlot::Free;
   return -1;
 }
@@ -235,18 +235,18 @@ void StagedFile::swap(StagedFile& other) noexcept {
 StagedFile::~StagedFile() {
   if (file_descriptor_ >= 0) ::close(file_descriptor_);
   if (!path_.empty()) ::unlink(path_.c_str());
-  remove_from_table(table_index_);
+  release_table_slot(table_index_);
 }
 
 int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = make_temporary_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  table_index_ = add_to_table(path_);  // before open(), because a signal may arrive right after it
+  table_index_ = claim_table_slot(path_);  // before open(), because a signal may arrive right after it
   file_descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file_descriptor_ >= 0) return 0;
   int error = errno;
-  table_index_ = remove_from_table(table_index_);
+  table_index_ = release_table_slot(table_index_);
   path_.clear();
   return error;
 }
@@ -262,14 +262,14 @@ int StagedFile::move_to(const std::string& path) {
   if (int same = ::dup(file_descriptor_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
   ::close(std::exchange(file_descriptor_, -1));
-  table_index_ = remove_from_table(table_index_);
+  table_index_ = release_table_slot(table_index_);
   path_.clear();
   return 0;
 }
 
 namespace {
 
-constexpr size_t kLongest = 170;  // leaves room for suffixes within the usual limit of 255 bytes
+constexpr size_t kMaxNameBytes = 170;  // leaves room for suffixes within the usual limit of 255 bytes
 constexpr size_t kHash = 9;
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
@@ -289,16 +289,16 @@ std::string file_name_of(std::string_view name) {
   size_t cut = 0;  // end of the last character after which the hash still fits in the name
   for (size_t i = 0; i < name.size();) {
     size_t size = length_of_safe_character(name.substr(i));
-    if (out.size() + size > kLongest) {
+    if (out.size() + size > kMaxNameBytes) {
       same = false;
       break;
     }
-    if (out.size() <= kLongest - kHash) cut = out.size();
+    if (out.size() <= kMaxNameBytes - kHash) cut = out.size();
     out += size ? name.substr(i, size) : "_";
     same &= size > 0;
     i += size ? size : 1;
   }
-  if (!same && out.size() > kLongest - kHash) out.resize(cut);
+  if (!same && out.size() > kMaxNameBytes - kHash) out.resize(cut);
   return same ? out : out + "-" + sha256_hex(sha256(name)).substr(0, 8);
 }
 

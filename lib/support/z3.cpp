@@ -82,10 +82,10 @@ class TimeoutWatcher {
     queries_changed_.notify_one();
     return std::prev(queries_.end());
   }
-  bool remove_query(QueryIterator question) {
+  bool remove_query(QueryIterator query) {
     std::lock_guard lock(mutex_);
-    const bool is_over = question->is_over;
-    queries_.erase(question);
+    const bool is_over = query->is_over;
+    queries_.erase(query);
     return is_over;
   }
 
@@ -129,9 +129,9 @@ Z3Session::~Z3Session() { Z3Library::instance().delete_context(z3_context_); }
 
 std::string Z3Session::ask_z3(const std::string& text, double most_seconds, const std::function<bool()>& should_stop) {
   if (most_seconds <= 0) return Z3Library::instance().eval(z3_context_, text.c_str());
-  const auto question = TimeoutWatcher::instance().add_query(z3_context_, most_seconds, should_stop);
+  const auto query = TimeoutWatcher::instance().add_query(z3_context_, most_seconds, should_stop);
   std::string out = Z3Library::instance().eval(z3_context_, text.c_str());
-  is_over_ |= TimeoutWatcher::instance().remove_query(question);
+  is_over_ |= TimeoutWatcher::instance().remove_query(query);
   return out;
 }
 

@@ -46,7 +46,7 @@ constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1
 
 bool is_cuda(const TargetRow& row) { return row.renderer == RendererKind::CUDA || row.renderer == RendererKind::PTX; }
 
-std::span<const std::string_view> archs_of(const TargetRow& row) {
+std::span<const std::string_view> known_archs_of(const TargetRow& row) {
   if (is_cuda(row)) return kCudaArchs;
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
@@ -57,7 +57,7 @@ bool has_arch_form(const TargetRow& row, std::string_view arch) {
 }
 
 bool is_known_arch(const TargetRow& row, std::string_view arch) {
-  auto listed = archs_of(row);
+  auto listed = known_archs_of(row);
   if (std::ranges::find(listed, arch_without_features(arch)) != listed.end()) return true;
   return is_cuda(row) && std::ranges::find(kOtherCudaArchs, cuda_arch_number(arch)) != std::end(kOtherCudaArchs);
 }
@@ -79,7 +79,7 @@ std::string distinct_names_text(std::span<const std::string_view> names) {
 }
 
 // Removes and returns the first part of `rest`, such as "CUDA" of "CUDA:PTX:sm_80".
-std::string_view take_part(std::string_view& rest) {
+std::string_view take_target_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);
   rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
@@ -143,7 +143,7 @@ std::span<const std::string_view> known_targets() {
     for (const TargetRow& row : kRows) {
       std::string name = std::string(row.device) + ":" + std::string(name_of(row.renderer));
       if (row.default_arch.empty()) out.push_back(name);
-      for (auto arch : archs_of(row)) out.push_back(name + ":" + std::string(arch));
+      for (auto arch : known_archs_of(row)) out.push_back(name + ":" + std::string(arch));
     }
     return out;
   }();
@@ -157,7 +157,7 @@ using ArchPredicate = bool(const TargetRow& row, std::string_view arch);
 
 Result<Target> parse_with_arch_check(std::string_view text, const Settings& settings, ArchPredicate* accepts_arch) {
   std::string_view rest = text;
-  std::string_view device = take_part(rest), renderer = take_part(rest), arch = rest;
+  std::string_view device = take_target_part(rest), renderer = take_target_part(rest), arch = rest;
   if (device == "plugin")
     return Diag{.message = "'" + std::string(text) + "' names a plugin, which is native code, in place of a target",
                 .expected = "a plugin only as --device on the command line"};
@@ -168,7 +168,7 @@ Result<Target> parse_with_arch_check(std::string_view text, const Settings& sett
   if (!arch.empty() && r.default_arch.empty())
     return Diag{.message = std::string(name_of(r.renderer)) + " has no archs, but target '" + std::string(text) +
                            "' names '" + std::string(arch) + "'"};
-  if (!arch.empty() && !accepts_arch(r, arch)) return unknown_part_error("arch", arch, text, archs_of(r));
+  if (!arch.empty() && !accepts_arch(r, arch)) return unknown_part_error("arch", arch, text, known_archs_of(r));
 
   Target t;
   t.device = r.device;

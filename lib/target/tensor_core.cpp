@@ -89,11 +89,11 @@ int count_letter(std::span<const TcAxis> axes, char letter) {
   return int(std::count_if(axes.begin(), axes.end(), [&](TcAxis a) { return a.letter == letter; }));
 }
 
-void append_numbered(std::vector<TcAxis>& out, char letter, int count) {
+void append_numbered_axes(std::vector<TcAxis>& out, char letter, int count) {
   for (int i = 0; i < count; i++) out.push_back({letter, i});
 }
 
-void append_axes(std::vector<TcAxis>& out, std::string_view text) {
+void append_parsed_axes(std::vector<TcAxis>& out, std::string_view text) {
   auto axes = parse_tc_axes(text);
   out.insert(out.end(), axes.begin(), axes.end());
 }
@@ -124,14 +124,14 @@ std::vector<TcAxis> TensorCore::base_shape() const {
   auto axes = parse_tc_axes(opts);
   int locals = 0, upcasts = 0;
   for (TcAxis& a : axes) a.number = a.letter == 'l' ? locals++ : upcasts++;
-  append_numbered(axes, 'r', num_reduce_axes());
+  append_numbered_axes(axes, 'r', num_reduce_axes());
   return axes;
 }
 
 std::vector<TcAxis> TensorCore::base_upcast_axes() const {
   std::vector<TcAxis> out;
-  append_numbered(out, 'r', num_reduce_axes());
-  append_numbered(out, 'u', count_letter(parse_tc_axes(opts), 'u'));
+  append_numbered_axes(out, 'r', num_reduce_axes());
+  append_numbered_axes(out, 'u', count_letter(parse_tc_axes(opts), 'u'));
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -139,16 +139,16 @@ std::vector<TcAxis> TensorCore::base_upcast_axes() const {
 std::array<std::vector<size_t>, 2> TensorCore::permutes(std::span<const TcAxis> shape) const {
   std::vector<TcAxis> from;
   auto own = parse_tc_axes(opts);
-  append_numbered(from, 'l', count_letter(own, 'l'));
-  append_numbered(from, 'u', count_letter(own, 'u'));
-  append_numbered(from, 'r', num_reduce_axes());
+  append_numbered_axes(from, 'l', count_letter(own, 'l'));
+  append_numbered_axes(from, 'u', count_letter(own, 'u'));
+  append_numbered_axes(from, 'r', num_reduce_axes());
 
   std::array<std::vector<size_t>, 2> out;
   for (size_t operand = 0; operand < 2; operand++) {
     std::vector<TcAxis> to;
-    append_axes(to, swizzle[operand].local);
-    append_axes(to, swizzle[operand].upcast);
-    append_axes(to, swizzle[operand].reduce);
+    append_parsed_axes(to, swizzle[operand].local);
+    append_parsed_axes(to, swizzle[operand].upcast);
+    append_parsed_axes(to, swizzle[operand].reduce);
     for (size_t i = 0; i < shape.size(); i++) {
       auto it = std::find(from.begin(), from.end(), shape[i]);
       if (it == from.end()) {

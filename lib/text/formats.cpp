@@ -88,39 +88,39 @@ std::string dot_text(UOp root, const GraphInfo& info) {
 
 }  // namespace
 
-std::string_view name_of(Format f) { return kNames[int(f)]; }
-std::string_view file_extension_of(Format f) { return kExtensions[int(f)]; }
+std::string_view name_of(GraphFormat f) { return kNames[int(f)]; }
+std::string_view file_extension_of(GraphFormat f) { return kExtensions[int(f)]; }
 std::span<const std::string_view> format_names() { return kNames; }
 
-std::optional<Format> parse_format(std::string_view name) {
+std::optional<GraphFormat> parse_format(std::string_view name) {
   auto it = std::find(std::begin(kNames), std::end(kNames), name);
-  return it == std::end(kNames) ? std::nullopt : std::optional(Format(it - std::begin(kNames)));
+  return it == std::end(kNames) ? std::nullopt : std::optional(GraphFormat(it - std::begin(kNames)));
 }
 
-Result<std::string> write_graph(Format format, UOp root, const GraphInfo& given) {
+Result<std::string> write_graph(GraphFormat format, UOp root, const GraphInfo& given) {
   return catch_failures([&]() -> std::string {
     const GraphInfo info = with_producer(given, root.graph());
     switch (format) {
-      case Format::Pyrender:
+      case GraphFormat::Pyrender:
         return add_header_if_needed(pyrender_complete(root).value_or_throw(), info, root.graph()) + "\n";
-      case Format::Repr: return add_header_if_needed(repr_complete(root), info, root.graph()) + "\n";
-      case Format::Uops: return listing_text(toposort(root), {.producer = info.producer});
-      case Format::Nodes: return nodes_text(toposort(root));
-      case Format::Json: return graph_to_json(root, info);
-      case Format::Dot: return dot_text(root, info);
+      case GraphFormat::Repr: return add_header_if_needed(repr_complete(root), info, root.graph()) + "\n";
+      case GraphFormat::Uops: return listing_text(toposort(root), {.producer = info.producer});
+      case GraphFormat::Nodes: return nodes_text(toposort(root));
+      case GraphFormat::Json: return graph_to_json(root, info);
+      case GraphFormat::Dot: return dot_text(root, info);
     }
     return {};
   });
 }
 
-Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& given) {
+Result<std::string> write_list(GraphFormat format, std::span<const UOp> list, const GraphInfo& given) {
   return catch_failures([&]() -> std::string {
     if (list.empty()) return {};
     const GraphInfo info = with_producer(given, list[0].graph());
     switch (format) {
-      case Format::Uops: return listing_text(list, info);
-      case Format::Nodes: return nodes_text(list);
-      case Format::Json: return list_to_json(list, info);
+      case GraphFormat::Uops: return listing_text(list, info);
+      case GraphFormat::Nodes: return nodes_text(list);
+      case GraphFormat::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();
     }
   });

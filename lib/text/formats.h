@@ -18,20 +18,20 @@ namespace tgc {
   X(Json, "json", "json", "tgc's own, versioned and lossless")                   \
   X(Dot, "dot", "dot", "a drawing for Graphviz")
 
-enum class Format : uint8_t {
+enum class GraphFormat : uint8_t {
 #define X(id, ...) id,
   TGC_FORMATS(X)
 #undef X
 };
-std::string_view name_of(Format format);
-std::string_view file_extension_of(Format format);
+std::string_view name_of(GraphFormat format);
+std::string_view file_extension_of(GraphFormat format);
 std::span<const std::string_view> format_names();
-std::optional<Format> parse_format(std::string_view name);
+std::optional<GraphFormat> parse_format(std::string_view name);
 
 // Returns the graph under `root` as text with a final newline. Fails if the graph cannot be written in this format.
-Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
+Result<std::string> write_graph(GraphFormat format, UOp root, const GraphInfo& info = {});
 // Returns the list as text; "" for an empty list. Pyrender, Repr and Dot show only the graph under the last node. Fails
 // as write_graph() does.
-Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
+Result<std::string> write_list(GraphFormat format, std::span<const UOp> list, const GraphInfo& info = {});
 
 }  // namespace tgc

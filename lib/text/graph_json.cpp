@@ -189,7 +189,7 @@ class JsonReader {
   JsonReader(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places)
       : JsonReader(graph, JsonScanner(text, file), places) {}
   JsonReader(Graph& graph, JsonScanner in, NodePlaces* places)
-      : graph_(graph), places_(places), scanner_(std::move(in)), begin_(scanner_.position()) {}
+      : graph_(graph), node_places_(places), scanner_(std::move(in)), start_position_(scanner_.position()) {}
 
   GraphFile read() {
     GraphFile out = read_object();
@@ -212,12 +212,13 @@ class JsonReader {
       } else if (key == "nodes") scanner_.array([&] { nodes_.push_back(read_node()); });
       else if (key == "list") scanner_.array([&] { out.list.push_back(read_node_reference()); });
       else if (key == "texts" && format.empty())  // the output of `tgc dump --format=json` for several graphs
-        scanner_.throw_error(begin_, "several graphs in one text", "one graph; golden records hold several");
+        scanner_.throw_error(start_position_, "several graphs in one text", "one graph; golden records hold several");
       else scanner_.skip_any();
     });
-    if (format != kFormat) scanner_.throw_error(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");
-    if (version != "1") scanner_.throw_error(begin_, "version '" + version + "' of the format", "version 1");
-    if (nodes_.empty()) scanner_.throw_error(begin_, "the input holds no graph", "a list of nodes");
+    if (format != kFormat)
+      scanner_.throw_error(start_position_, "the format '" + format + "'", R"("format":"tgc-graph")");
+    if (version != "1") scanner_.throw_error(start_position_, "version '" + version + "' of the format", "version 1");
+    if (nodes_.empty()) scanner_.throw_error(start_position_, "the input holds no graph", "a list of nodes");
     out.root = out.list.empty() ? nodes_.back() : out.list.back();
     return out;
   }
@@ -280,7 +281,7 @@ class JsonReader {
     } else if (*op == Op::OTHER) {
       a = other_node_arg(graph_, other, a);
     }
-    if (places_) places_->push_back({uint32_t(graph_.size()), at});
+    if (node_places_) node_places_->push_back({uint32_t(graph_.size()), at});
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
@@ -296,7 +297,7 @@ class JsonReader {
     if (known != values_by_text_.end()) return known->second;
     auto value = catch_failures([&] { return read_value(graph_, text); });
     if (!value) scanner_.throw_error(at, value.diag().message, value.diag().expected);
-    if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.keep_value(text, value->dtype()), *value;
+    if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.store_value(text, value->dtype()), *value;
     return values_by_text_.emplace(text, *value).first->second;
   }
 
@@ -380,7 +381,7 @@ class JsonReader {
       if (field == fields.end()) scanner_.throw_error(at, kind + " has no field '" + std::string(name) + "'");
       values[size_t(field - fields.begin())] = read_arg();
     });
-    if (!is_fitting_record(*c, values)) scanner_.throw_error(at, "a " + kind + " with fields of wrong types");
+    if (!is_valid_record(*c, values)) scanner_.throw_error(at, "a " + kind + " with fields of wrong types");
     return graph_.record(*c, values);
   }
 
@@ -399,9 +400,9 @@ class JsonReader {
   }
 
   Graph& graph_;
-  NodePlaces* places_;
+  NodePlaces* node_places_;
   JsonScanner scanner_;
-  size_t begin_;
+  size_t start_position_;
   std::vector<UOp> nodes_, sources_;
   std::vector<Arg> args_;
   std::string string_buffer_;

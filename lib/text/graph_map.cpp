@@ -158,7 +158,7 @@ class MappedGraphWriter {
       return out;
     }
     if (a.is_object()) {
-      if (auto form = arg_forms_.find(kind_of(a)); form != arg_forms_.end()) return fill_form(form->second, a);
+      if (auto form = arg_forms_.find(arg_kind(a)); form != arg_forms_.end()) return fill_form(form->second, a);
       json members = json::object();
       for (auto& [key, item] : a.items()) members[key] = mapped_arg(item);
       return {{"object", members}};
@@ -174,7 +174,7 @@ class MappedGraphWriter {
     return known->second == "null" ? json() : json{{"value", known->second}};
   }
 
-  static std::string kind_of(const json& a) {
+  static std::string arg_kind(const json& a) {
     if (auto kind = a.find("kind"); kind != a.end() && kind->is_string()) return kind->get<std::string>();
     std::set<std::string> names;
     for (auto& [key, item] : a.items()) names.insert(key);

@@ -98,7 +98,7 @@ TEST_CASE("other releases: a graph that the release cannot print is written as U
   Graph graph;
   auto read = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"},
 {"op":"FUNCTION","dtype":"dtypes.void","src":[0]})"));
-  auto text = write_graph(Format::Pyrender, read.value_or_throw().root, {});
+  auto text = write_graph(GraphFormat::Pyrender, read.value_or_throw().root, {});
   REQUIRE(text);
   INFO(*text);
   CHECK(text->starts_with("# tgc: {\"producer\":\"tinygrad 0.14\"}\n"));
@@ -134,7 +134,8 @@ TEST_CASE("other releases: a REDUCE with a huge axis count is written in one lin
       graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
 {"op":"REDUCE","dtype":"dtypes.float","src":[0],"arg":[{"value":"Ops.ADD"},1000000000000]})j"));
   REQUIRE(read);
-  CHECK(write_graph(Format::Pyrender, read->root, read->info)->find("(Ops.ADD, 1000000000000)") != std::string::npos);
+  CHECK(write_graph(GraphFormat::Pyrender, read->root, read->info)->find("(Ops.ADD, 1000000000000)") !=
+        std::string::npos);
 }
 
 TEST_CASE("other releases: pyrender is read with each release's own meaning") {
@@ -217,7 +218,7 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
   auto written = [](const std::string& listing) {
     Graph graph, again;
     auto read = read_graph(graph, InputKind::Uops, listing).value_or_throw();
-    std::string text = write_list(Format::Uops, read.list, read.info).value_or_throw();
+    std::string text = write_list(GraphFormat::Uops, read.list, read.info).value_or_throw();
     read_graph(again, InputKind::Uops, text).value_or_throw();
     CHECK(again.release() == Release::v0_14);
     return text;
@@ -234,7 +235,7 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();
-  std::string text = write_graph(Format::Pyrender, first.root, first.info).value_or_throw();
+  std::string text = write_graph(GraphFormat::Pyrender, first.root, first.info).value_or_throw();
   INFO(text);
   auto read = read_graph(again, InputKind::Pyrender, text);
   REQUIRE(read);
@@ -279,7 +280,7 @@ TEST_CASE("other releases: a listing keeps a constant that is a text of several 
 {"op":"SINK","dtype":"dtypes.void","src":[0,2]})j");
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();
-  std::string text = write_graph(Format::Uops, first.root, first.info).value_or_throw();
+  std::string text = write_graph(GraphFormat::Uops, first.root, first.info).value_or_throw();
   CHECK(text.find(" 4\nabc\n") != text.npos);
   auto read = read_graph(again, InputKind::Uops, "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n" + text);
   REQUIRE_MESSAGE(read.ok(), (read ? "" : read.diag().text()));

@@ -10,16 +10,16 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns null if `piece` is not cached. find_value() and keep_value() may read 8 bytes from piece.data() on, even of
-  // a shorter piece.
+  // Returns null if `piece` is not cached. find_value() and store_value() may read 8 bytes from piece.data() on, even
+  // of a shorter piece.
   const T* find_value(std::string_view piece) const {
     const CacheSlot& slot = slots_[hash_piece(piece) % kNumSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
                ? &slot.value
                : nullptr;
   }
-  void keep_value(std::string_view piece, const T& value) {
-    if (piece.empty() || piece.size() > kLongest) return;
+  void store_value(std::string_view piece, const T& value) {
+    if (piece.empty() || piece.size() > kMaxPieceBytes) return;
     CacheSlot& slot = slots_[hash_piece(piece) % kNumSlots];
     slot.size = uint8_t(piece.size());
     std::memcpy(slot.text, piece.data(), piece.size());
@@ -28,10 +28,10 @@ class ParseCache {
 
  private:
   static_assert(std::is_trivially_destructible_v<T>);
-  static constexpr size_t kNumSlots = 512, kLongest = 39;
+  static constexpr size_t kNumSlots = 512, kMaxPieceBytes = 39;
   struct CacheSlot {
     uint8_t size;
-    char text[kLongest];
+    char text[kMaxPieceBytes];
     T value;
   };
 

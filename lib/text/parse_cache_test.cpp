@@ -15,7 +15,7 @@ TEST_CASE("ParseCache: finds a piece by its whole text, short ones too") {
   };
   auto keep = [&](std::string_view piece, int value) {
     std::string text = padded(piece);
-    known.keep_value(std::string_view(text).substr(0, piece.size()), value);
+    known.store_value(std::string_view(text).substr(0, piece.size()), value);
   };
   CHECK(find("") == nullptr);
   keep("", 1);

@@ -116,7 +116,7 @@ class PyScanner {
   std::string_view input_text_, file_name_;
   size_t position_ = 0;
   int open_brackets_ = 0, nesting_depth_ = 0;
-  const int64_t max_nesting_depth_ = limit(Limit::Nesting);
+  const int64_t max_nesting_depth_ = limit_value(Limit::Nesting);
 
  private:
   enum Trait : uint8_t { kNameStart = 1, kName = 2, kOperator = 4, kSkipped = 8 };

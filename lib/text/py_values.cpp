@@ -316,7 +316,7 @@ DType PyValueReader::dtype() {
       known && (is_foreign() || known->scalar_kind() != Scalar::Other))
     return position_ = end, *known;
   DType d = read_dtype_slowly(begin);
-  if (position_ == end) known_dtypes.keep_value(piece, d);
+  if (position_ == end) known_dtypes.store_value(piece, d);
   return d;
 }
 
@@ -392,7 +392,7 @@ PyValueReader::Value PyValueReader::record(RecordClass c, size_t at) {
     values[field] = value;
   }
   if (c == RecordClass::Kernel && !values[0].is_uop()) throw_error(at, "a Kernel without an ast", "Kernel(k0(), ())");
-  if (!is_fitting_record(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
+  if (!is_valid_record(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
   return {.arg = graph_.record(c, values), .nesting_depth = next_depth(inner, at)};
 }
 

@@ -46,12 +46,12 @@ std::string_view method_name(Op op) {
 }
 
 void PyrenderWriter::write_lines() {
-  mark_named_nodes(root_node_, named_order_, node_info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
+  mark_named_nodes(root_node_, named_order_, node_texts_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
   const RareArgFeatures odd = RareArgFeatures::of_nodes(named_order_);
-  has_odd_text_ = odd.has_parenthesis, has_graphs_ = odd.has_graph;
+  has_rare_arg_text_ = odd.has_parenthesis, has_graphs_ = odd.has_graph;
   for (size_t i = 0; i < named_order_.size(); i++) {
     UOp u = named_order_[i];
-    NodeText& info = node_info_[u.id()];
+    NodeText& info = node_texts_[u.id()];
     if (!info.has_line && !u.in(kNeverNamed)) {
       info.is_inlined = true;
       continue;
@@ -72,9 +72,9 @@ inline void PyrenderWriter::write_line(UOp u, const NodeText& info) {
   line_text_.put(" = ");
   size_t begin = line_text_.size();
   output_ = &line_text_;
-  write_expression(u, u.tag().is_none() && !has_odd_text_);
+  write_expression(u, u.tag().is_none() && !has_rare_arg_text_);
   tag(u);
-  if (has_odd_text_ && strip_parens(line_text_.view().substr(begin)).size() + begin < line_text_.size())
+  if (has_rare_arg_text_ && strip_parens(line_text_.view().substr(begin)).size() + begin < line_text_.size())
     line_text_.drop_outer_bytes(begin);
 }
 
@@ -107,10 +107,10 @@ inline void PyrenderWriter::write_kernel_name(UOp ast) {
 }
 
 inline void PyrenderWriter::src(UOp u) {
-  if (u.id() < node_info_.size()) [[likely]]
-    if (const NodeText& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
+  if (u.id() < node_texts_.size()) [[likely]]
+    if (const NodeText& info = node_texts_[u.id()]; info.text_size && !info.is_plain) [[likely]]
       return output_->put(piece_text_, info.text_begin, info.text_size);
-  node_info_of(u);  // throws Failure if `u` is not below the root
+  node_text_of(u);  // throws Failure if `u` is not below the root
   write_nested(u, false);
 }
 inline void PyrenderWriter::write_nested(UOp u, bool bare) {
@@ -123,12 +123,12 @@ inline void PyrenderWriter::write_nested(UOp u, bool bare) {
   expression_depth_--;
 }
 void PyrenderWriter::write_inlined_node(UOp u, bool bare) {
-  node_info_[u.id()].is_plain ? write_whole_node(u, complete_repr(u.dtype())) : write_expression(u, bare);
+  node_texts_[u.id()].is_plain ? write_whole_node(u, complete_repr(u.dtype())) : write_expression(u, bare);
   tag(u);
 }
-inline const PyrenderWriter::NodeText& PyrenderWriter::node_info_of(UOp u) const {
-  if (u.id() < node_info_.size())
-    if (const NodeText& info = node_info_[u.id()]; info.text_size || info.is_inlined) return info;
+inline const PyrenderWriter::NodeText& PyrenderWriter::node_text_of(UOp u) const {
+  if (u.id() < node_texts_.size())
+    if (const NodeText& info = node_texts_[u.id()]; info.text_size || info.is_inlined) return info;
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
@@ -183,12 +183,12 @@ inline void PyrenderWriter::write_movement_argument(UOp u) {
 }
 
 inline bool PyrenderWriter::is_printed_as_number(UOp u) const {
-  return is_const_on_device(u) && !node_info_[u.id()].is_plain;
+  return is_const_on_device(u) && !node_texts_[u.id()].is_plain;
 }
 inline void PyrenderWriter::write_operand(UOp u, bool strip) {
-  const NodeText& info = node_info_of(u);
+  const NodeText& info = node_text_of(u);
   bool bracketed = strip && info.is_inlined && !info.is_plain;
-  if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
+  if (bracketed && has_rare_arg_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = output_->size();
     write_nested(u, false);
     if (strip_parens(output_->view().substr(begin)).size() + begin < output_->size()) output_->drop_outer_bytes(begin);
@@ -300,7 +300,7 @@ bool is_word(Arg a) {
   return a.is_str() && std::ranges::all_of(a.text(), is_part);
 }
 
-bool prints_from_repr(UOp u) {
+bool has_text_implied_by_repr(UOp u) {
   if (u.in(kShowsMore) || u.dtype().repr().find("image") != std::string_view::npos) return false;
   const auto items = u.arg().is_tuple() ? u.arg().items() : std::span<const Arg>();
   if (u.is(Op::CONST)) return u.num_src() == 0 && is_number(u.arg());
@@ -316,7 +316,7 @@ bool is_text_implied_by_reprs(UOp root) {
   if (root.graph().is_foreign()) return false;
   const std::vector<UOp> nodes = toposort(root);
   const RareArgFeatures odd = RareArgFeatures::of_nodes(nodes);
-  return !odd.has_parenthesis && !odd.has_graph && std::ranges::all_of(nodes, prints_from_repr);
+  return !odd.has_parenthesis && !odd.has_graph && std::ranges::all_of(nodes, has_text_implied_by_repr);
 }
 
 namespace {

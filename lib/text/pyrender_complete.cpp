@@ -57,16 +57,16 @@ class CompletePyrenderWriter : public PyrenderWriter {
   std::string correction_text(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
-    auto parts = toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; });
-    node_info_[u.id()].is_plain = true;
+    auto parts = toposort(u, [&](UOp s) { return s == u || !node_texts_[s.id()].has_line; });
+    node_texts_[u.id()].is_plain = true;
     for (int round = 0;; round++) {
       if (round == kMaxRounds)  // limits the time: mark all nodes of the expression
-        for (UOp part : parts) node_info_[part.id()].is_plain = true;
+        for (UOp part : parts) node_texts_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
       reader.assume_names(named_order_, kernel_graphs_);
       read = read_line_value(reader, 0);
-      if (read == u) return node_info_[u.id()].is_plain = false, line;
+      if (read == u) return node_texts_[u.id()].is_plain = false, line;
       if (!mark_plain_nodes(u, read))
         throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
     }
@@ -88,17 +88,17 @@ class CompletePyrenderWriter : public PyrenderWriter {
       if (alike && top.next < top.part.num_src()) {
         UOp s = top.part.src(top.next), t = top.read.src(top.next);
         top.next++;
-        if (!(s == t) && !node_info_[s.id()].has_line) stack.push_back({s, t});
+        if (!(s == t) && !node_texts_[s.id()].has_line) stack.push_back({s, t});
         continue;
       }
       bool found = top.found;
-      if (NodeText& info = node_info_[top.part.id()]; !found && !info.is_plain) info.is_plain = found = any = true;
+      if (NodeText& info = node_texts_[top.part.id()]; !found && !info.is_plain) info.is_plain = found = any = true;
       stack.pop_back();
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    for (UOp part : toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; }))
-      if (NodeText& info = node_info_[part.id()]; !info.is_plain) info.is_plain = any = true;
+    for (UOp part : toposort(u, [&](UOp s) { return s == u || !node_texts_[s.id()].has_line; }))
+      if (NodeText& info = node_texts_[part.id()]; !info.is_plain) info.is_plain = any = true;
     return any;
   }
 

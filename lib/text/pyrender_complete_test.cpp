@@ -11,7 +11,7 @@ std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
   if (!root) return "unreadable: " + root.diag().text();
-  auto out = write_graph(Format::Pyrender, *root);
+  auto out = write_graph(GraphFormat::Pyrender, *root);
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
@@ -33,7 +33,7 @@ void comes_back(const std::string& text) {
   auto root = read_pyrender(g, text);
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
   CHECK(*pyrender(*root) + "\n" == without_comments(text));
-  for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+  for (GraphFormat format : {GraphFormat::Pyrender, GraphFormat::Repr, GraphFormat::Json}) {
     Graph back;
     auto again = round_trip_graph(format, *root, {}, back);
     CHECK_MESSAGE(again.ok(), again.diag().text());
@@ -128,7 +128,7 @@ TEST_CASE("complete pyrender: sources, dtypes, args and tags that a form leaves 
     Graph g;
     auto root = read_pyrender(g, head + "a = " + ast + "\nast = a.sink(a, x)");
     REQUIRE_MESSAGE(root.ok(), root.diag().text());
-    for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+    for (GraphFormat format : {GraphFormat::Pyrender, GraphFormat::Repr, GraphFormat::Json}) {
       CAPTURE(name_of(format));
       Graph back;
       auto again = round_trip_graph(format, *root, {}, back);
@@ -143,8 +143,8 @@ TEST_CASE("complete pyrender: a text that would be read as another graph gets a 
       g, "# tgc: {}\nast = UOp.const(dtypes.int, 1).assign(UOp.new_buffer('CPU', 1, dtypes.int, 1)).sink()");
   REQUIRE(root.ok());
   CHECK(pyrender_complete(*root)->is_header_needed);
-  CHECK(write_graph(Format::Pyrender, *root)->starts_with("# tgc: {}\n"));
-  CHECK(*write_graph(Format::Pyrender, *read_pyrender(g, "ast = UOp.sink()")) == "ast = UOp.sink()\n");
+  CHECK(write_graph(GraphFormat::Pyrender, *root)->starts_with("# tgc: {}\n"));
+  CHECK(*write_graph(GraphFormat::Pyrender, *read_pyrender(g, "ast = UOp.sink()")) == "ast = UOp.sink()\n");
 }
 
 TEST_CASE("complete pyrender: writes a graph whose shapes do not fit") {
@@ -152,7 +152,7 @@ TEST_CASE("complete pyrender: writes a graph whose shapes do not fit") {
   UOp buffer = read_pyrender(g, "ast = UOp.new_buffer('CPU', 4, dtypes.float, 1)").value_or_throw();
   UOp root = g.sink(g.node(Op::RESHAPE, dtypes::float32, {buffer, g.constant(dtypes::index, 3)}));
   CHECK(!pyrender(root));
-  auto again = round_trip_graph(Format::Pyrender, root, {}, back);
+  auto again = round_trip_graph(GraphFormat::Pyrender, root, {}, back);
   CHECK_MESSAGE(again.ok(), again.diag().text());
 }
 

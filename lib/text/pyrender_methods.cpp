@@ -89,7 +89,7 @@ PyValueReader::Value PyrenderReader::read_constant(size_t at) {
   CallArguments args = read_arguments();
   UOp c = make_const(args, at);
   bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().is_const() && c.arg().kind() != Arg::Kind::BigInt;
-  if (position_ == end && of_no_graph) known_consts.keep_value(piece, {c.dtype(), c.arg()});
+  if (position_ == end && of_no_graph) known_consts.store_value(piece, {c.dtype(), c.arg()});
   return {c};
 }
 

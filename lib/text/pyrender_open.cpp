@@ -42,7 +42,7 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
       : root_(root),
         graph_(root.graph()),
         order_(toposort(root)),
-        info_(root.id() + 1),
+        node_texts_(root.id() + 1),
         is_0_13_(graph_.release() == Release::v0_13),
         is_known_release_(graph_.release() >= Release::v0_13 && graph_.release() != Release::Other) {}
 
@@ -51,14 +51,14 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
     OpenGraphText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
-      NodeText& info = info_[u.id()];
+      NodeText& info = node_texts_[u.id()];
       uint32_t deepest = 0;
-      for (UOp s : u.src()) deepest = std::max(deepest, info_[s.id()].depth);
+      for (UOp s : u.src()) deepest = std::max(deepest, node_texts_[s.id()].depth);
       if (deepest + 1 > kMaxInlined) info.has_line = true;
       if (!info.has_line) {
         info.depth = deepest + 1;
         write_piece(u, [&] { info.is_bracketed = write_expression(u, false) && u.tag().is_none(); });
-        if (has_odd_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
+        if (has_rare_arg_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
         continue;
       }
       info.begin = pieces_.size();
@@ -86,9 +86,9 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
       out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
       auto read = catch_failures([&] { return reader->value_of_line(begin); });
       if (read && *read == u) continue;
-      out.text.append("\n# ").append(this->text(info_[u.id()])).append(" = ");
+      out.text.append("\n# ").append(this->text(node_texts_[u.id()])).append(" = ");
       write_plain_pieces(u);
-      out.text.append(this->text(info_[u.id()]));
+      out.text.append(this->text(node_texts_[u.id()]));
       out.is_header_needed = true;
     }
     return out;
@@ -103,8 +103,9 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
 
   void scan_uses() {
     const RareArgFeatures odd = RareArgFeatures::of_nodes(order_);
-    has_odd_text_ = odd.has_parenthesis || odd.has_graph;
-    mark_named_nodes(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
+    has_rare_arg_text_ = odd.has_parenthesis || odd.has_graph;
+    mark_named_nodes(root_, order_, node_texts_,
+                     {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
     lacks_original_ = !is_known_release_ || std::ranges::any_of(order_, [&](UOp u) {
       return u.is(Op::FUNCTION) ||
              (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_));
@@ -119,7 +120,7 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
     output_ = &pieces_;
     write();
     tag(u);
-    info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
+    node_texts_[u.id()].begin = begin, node_texts_[u.id()].size = pieces_.size() - begin;
   }
 
   void write_line(UOp u, const NodeText& info) {
@@ -129,16 +130,16 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
     lines_.put(" = ");
     const size_t begin = lines_.size();
     output_ = &lines_;
-    write_expression(u, u.tag().is_none() && !has_odd_text_);
+    write_expression(u, u.tag().is_none() && !has_rare_arg_text_);
     tag(u);
-    if (has_odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size())
+    if (has_rare_arg_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size())
       lines_.drop_outer_bytes(begin);
   }
 
   // Writes `u`, and sources without a line of their own, as UOp(...).
   void write_plain_pieces(UOp u) {
     for (UOp s : u.src())
-      if (!info_[s.id()].has_line) write_plain_pieces(s);
+      if (!node_texts_[s.id()].has_line) write_plain_pieces(s);
     write_piece(u, [&] { write_whole_node(u); });
   }
 
@@ -151,9 +152,9 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
     return is_0_13_ && u.is_const() && u.num_src() == 1 && u.src(0).is(Op::DEVICE);
   }
 
-  void src(UOp u) { output_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
+  void src(UOp u) { output_->put(pieces_, node_texts_[u.id()].begin, node_texts_[u.id()].size); }
   void write_operand(UOp u, bool strip) {
-    const NodeText& info = info_[u.id()];
+    const NodeText& info = node_texts_[u.id()];
     const size_t ends = strip && info.is_bracketed;
     output_->put(pieces_, info.begin + ends, info.size - 2 * ends);
   }
@@ -326,12 +327,12 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;
-  std::vector<NodeText> info_;
+  std::vector<NodeText> node_texts_;
   TextBuffer pieces_, lines_;
   std::vector<size_t> line_begins_;
   const bool is_0_13_, is_known_release_;
   bool lacks_original_ = false;
-  bool has_odd_text_ = false;
+  bool has_rare_arg_text_ = false;
 };
 
 }  // namespace

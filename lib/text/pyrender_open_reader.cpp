@@ -167,9 +167,9 @@ class OpenPyrenderReader : public PyrenderReader {
     auto op = method < 0 ? op_of_method(name) : std::nullopt;
     // pyrender of this release does not print the method
     if (method < 0 && !op) return PyrenderReader::read_method_call(self, name, at);
-    const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
+    const bool was_in_tag = std::exchange(is_in_tag_, method == int(Method::Rtag));
     CallArguments args = read_arguments();
-    in_tag_ = was_in_tag;
+    is_in_tag_ = was_in_tag;
     UOp out;
     run_at_position(at, [&] {
       out = apply_method(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at);
@@ -299,8 +299,8 @@ class OpenPyrenderReader : public PyrenderReader {
     if (op.negates_result || op.op == Op::SUB || op.op == Op::FDIV || op.op == Op::POW)
       throw_error(left_at, "an operator that pyrender of this release does not print",
                   "one of + * // % << >> < != & | ^");
-    UOp a = left.is_uop() ? left.arg.uop() : literal_beside(right.arg.uop(), as_arg(left));
-    UOp b = right.is_uop() ? right.arg.uop() : literal_beside(left.arg.uop(), as_arg(right));
+    UOp a = left.is_uop() ? left.arg.uop() : constant_beside(right.arg.uop(), as_arg(left));
+    UOp b = right.is_uop() ? right.arg.uop() : constant_beside(left.arg.uop(), as_arg(right));
     if (op.swaps_operands) std::swap(a, b);
     Op o = op.op == Op::IDIV ? Op::FLOORDIV : op.op == Op::MOD ? Op::FLOORMOD : op.op;
     current_sources_.assign({a, b});
@@ -309,7 +309,7 @@ class OpenPyrenderReader : public PyrenderReader {
 
   // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, and a text of 0.13 has no
   // header, the constant is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
-  UOp literal_beside(UOp u, Arg number) {
+  UOp constant_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, const_arg(dtype, number));
     Arg device = device_of(u);
@@ -351,7 +351,7 @@ class OpenPyrenderReader : public PyrenderReader {
   // ---- the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
 
   Value read_other_name(std::string_view name, size_t at) override {
-    if (in_tag_ && !find_name(name)) return {graph_.raw_arg(name)};
+    if (is_in_tag_ && !find_name(name)) return {graph_.raw_arg(name)};
     const bool is_target = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
     if (peek_char() != ':') return is_target ? Value{graph_.raw_arg(name)} : PyrenderReader::read_other_name(name, at);
     if (peek_char(1) == '=') {  // names the node at its first occurrence
@@ -376,19 +376,19 @@ class OpenPyrenderReader : public PyrenderReader {
   const bool is_0_13_;
   UOpMap<Arg> known_devices_;
   Arg first_device_;
-  bool in_tag_ = false;
+  bool is_in_tag_ = false;
 };
 
 // A set of releases: bit i stands for known_releases()[i].
-using Releases = uint32_t;
-Releases releases_where(auto has) {
-  Releases out = 0;
+using ReleaseSet = uint32_t;
+ReleaseSet releases_where(auto has) {
+  ReleaseSet out = 0;
   for (size_t i = 0; i < known_releases().size(); i++)
     if (known_releases()[i] >= Release::v0_12 && has(known_releases()[i])) out |= 1u << i;
   return out;
 }
-Releases all_releases() {
-  static const Releases all = releases_where([](Release) { return true; });
+ReleaseSet all_releases() {
+  static const ReleaseSet all = releases_where([](Release) { return true; });
   return all;
 }
 
@@ -403,11 +403,11 @@ constexpr ReleaseWord kReleaseWords[] = {
     {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
 
-Releases releases_with(std::string_view qualifier, std::string_view word, std::string_view after) {
+ReleaseSet releases_with(std::string_view qualifier, std::string_view word, std::string_view after) {
   if (qualifier == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
   if (qualifier == "dtypes" || qualifier == "AxisType" || qualifier == "AddrSpace") {
     const std::string name = std::string(qualifier).append(".").append(word);
-    const Releases known = releases_where([&](Release r) { return has_name(r, name); });
+    const ReleaseSet known = releases_where([&](Release r) { return has_name(r, name); });
     return known ? known : all_releases();
   }
   if (qualifier == "UOp" && word == "const") {
@@ -433,7 +433,7 @@ std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_v
 }
 
 Release release_in_text(std::string_view text) {
-  Releases may_be = all_releases();
+  ReleaseSet may_be = all_releases();
   auto newest = [&] { return known_releases()[size_t(std::bit_width(may_be)) - 1]; };
   for (size_t dot = text.find('.'); dot != text.npos; dot = text.find('.', dot + 1)) {
     size_t begin = dot, end = dot + 1;

@@ -52,28 +52,28 @@ UOp PyrenderReader::read_graph() {
   if (!ast) ast = last;
   if (!ast) throw_error(position_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
   const UOp stated = ast;
-  if (!open_nodes_.empty()) ast = infer_dtypes(ast);
+  if (!nodes_of_open_length_.empty()) ast = infer_dtypes(ast);
   if (has_stand_ins_ || num_unique_constants_) ast = restore_constants(ast);
-  if (noted_nodes_ && !(ast == stated)) replace_noted_nodes(stated, ast);
+  if (statement_nodes_ && !(ast == stated)) replace_noted_nodes(stated, ast);
   return ast;
 }
 
-// Replaces the nodes in *noted_nodes_, of the graph under `before`, by those of the graph under `after`, if both graphs
-// have equally many nodes.
+// Replaces the nodes in *statement_nodes_, of the graph under `before`, by those of the graph under `after`, if both
+// graphs have equally many nodes.
 void PyrenderReader::replace_noted_nodes(UOp before, UOp after) {
   const auto from = toposort(before), to = toposort(after);
   if (from.size() != to.size()) return;
   UOpMap<UOp> became(graph_);
   for (size_t i = 0; i < from.size(); i++) became[from[i]] = to[i];
-  for (NodePosition& n : *noted_nodes_)
+  for (NodePosition& n : *statement_nodes_)
     if (const UOp* u = became.find(n.node)) n.node = *u;
 }
 
 UOp PyrenderReader::infer_dtypes(UOp root) {
   std::vector<UOp> open;
-  for (auto& [u, line] : open_nodes_) open.push_back(u);
+  for (auto& [u, line] : nodes_of_open_length_) open.push_back(u);
   root = infer_vector_lengths(root, open);
-  for (auto& [u, line] : open_nodes_)
+  for (auto& [u, line] : nodes_of_open_length_)
     if (std::find(open.begin(), open.end(), u) != open.end())
       warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
                           "' is not in the text and cannot be inferred from its uses; assuming " +
@@ -101,7 +101,7 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   run_at_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
   define_name(name, u);
-  if (noted_nodes_) noted_nodes_->push_back({at, u});
+  if (statement_nodes_) statement_nodes_->push_back({at, u});
   return u;
 }
 
@@ -128,7 +128,7 @@ UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
   }
   expect_line_end();
   define_name(name, u);
-  if (noted_nodes_) noted_nodes_->back().node = u;
+  if (statement_nodes_) statement_nodes_->back().node = u;
   return u;
 }
 
@@ -309,7 +309,7 @@ PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& o
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
     // tinygrad folds an op of two constants, unless one has a unique number: so `u` has such a number
     if (u.is_const() && u.num_src() == 0 && may_infer()) u = make_local_unique_constant(u, num_unique_constants_++);
-    UOp c = literal_beside(u, number);
+    UOp c = constant_beside(u, number);
     out = {make_binary_op(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
   return out;
@@ -317,7 +317,7 @@ PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& o
 
 // Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if the device must be
 // inferred.
-UOp PyrenderReader::literal_beside(UOp u, Const value) {
+UOp PyrenderReader::constant_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !may_infer()) return u.const_like(value);
   has_stand_ins_ = true;
@@ -335,7 +335,7 @@ PyValueReader::Value PyrenderReader::constant_arithmetic(const InfixOperator& op
     else if (op.op == Op::MUL) out = {Arg(py_mul(a, b))};
     else if (op.op == Op::IDIV && integral) out = {Arg(floor_div(a.as_int(), b.as_int()))};
     else if (op.op == Op::POW && integral && b.as_int() >= 0 &&
-             b.as_int() <= limit(Limit::IntBits) / bit_length_of(a) + 1)
+             b.as_int() <= limit_value(Limit::IntBits) / bit_length_of(a) + 1)
       out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small_value())))};
     else if (op.op == Op::FDIV && b.to_double() == 0) throw_error(at, "a division by zero");
     else if (op.op == Op::FDIV) out = {Arg(a.to_double() / b.to_double())};

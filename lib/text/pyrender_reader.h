@@ -20,7 +20,7 @@ class PyrenderReader : public PyValueReader {
   void assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
   // Makes read_graph() append the node of each assignment to `nodes`.
-  void note_nodes(std::vector<NodePosition>* nodes) { noted_nodes_ = nodes; }
+  void note_nodes(std::vector<NodePosition>* nodes) { statement_nodes_ = nodes; }
   // Returns warnings about facts that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Returns true if the text read so far omits a fact that would be inferred if the text had no header.
@@ -57,7 +57,7 @@ class PyrenderReader : public PyValueReader {
   }
   DType loaded_dtype(UOp from);
   // Call it for a node whose uses decide its vector length.
-  void infer_facts_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
+  void infer_facts_later(UOp u) { nodes_of_open_length_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;
 
@@ -90,7 +90,7 @@ class PyrenderReader : public PyValueReader {
   UOp reduce_call_node(UOp self, const CallArguments& args, size_t at);
   UOp infer_dtypes(UOp root);
   void replace_noted_nodes(UOp before, UOp after);
-  UOp literal_beside(UOp u, Const value);
+  UOp constant_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)
   UOp make_range(const CallArguments& args, size_t at);
@@ -122,10 +122,10 @@ class PyrenderReader : public PyValueReader {
   // nothing is inferred: the text has tgc's header, or assume_names() was called
   bool has_all_facts_stated_ = false;
   bool would_infer_facts_ = false;
-  std::vector<NodePosition>* noted_nodes_ = nullptr;
+  std::vector<NodePosition>* statement_nodes_ = nullptr;
   std::string_view line_name_;
   // nodes whose uses decide their vector lengths, each with the name that its line assigns
-  std::vector<std::pair<UOp, std::string_view>> open_nodes_;
+  std::vector<std::pair<UOp, std::string_view>> nodes_of_open_length_;
   std::vector<std::string> warnings_;
   // number of constants read so far that need a LUNIQUE number, which the text omits
   int64_t num_unique_constants_ = 0;

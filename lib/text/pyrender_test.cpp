@@ -257,7 +257,7 @@ TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
                 g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};
   UOp root = g.sink(tags);
-  for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+  for (GraphFormat format : {GraphFormat::Pyrender, GraphFormat::Repr, GraphFormat::Json}) {
     Graph into;
     INFO(name_of(format));
     INFO(*write_graph(format, root));
@@ -272,7 +272,7 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     DType f = dtypes::float32;
     for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
     auto begin = std::clock();
-    auto text = write_graph(Format::Pyrender, u);
+    auto text = write_graph(GraphFormat::Pyrender, u);
     REQUIRE(error_text_of(text) == "none");
     auto read = read_graph(into, InputKind::Pyrender, *text);
     REQUIRE(error_text_of(read) == "none");
@@ -297,7 +297,7 @@ TEST_CASE("repr: rejects a graph whose depth makes the text too long") {
   Graph g;
   UOp u = g.variable("x", 0, 5, dtypes::float32);
   for (int i = 0; i < 30000; i++) u = g.node(Op::SIN, dtypes::float32, u);
-  auto text = write_graph(Format::Repr, u);
+  auto text = write_graph(GraphFormat::Repr, u);
   REQUIRE(!text.ok());
   CHECK(text.diag().message.starts_with("more than 536870912 unpacked bytes"));
 }

@@ -157,7 +157,7 @@ class PyrenderFormWriter {
 
 class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
  public:
-  explicit PyrenderWriter(UOp root) : root_node_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
+  explicit PyrenderWriter(UOp root) : root_node_(root), named_order_(toposort(root)), node_texts_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
   // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph, or if
@@ -175,7 +175,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   void write_lines();
   // Returns a name such as "c12", or "ast" for the root.
   std::string_view name(UOp u) const {
-    return u == root_node_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
+    return u == root_node_ ? "ast" : piece_text_.view(node_texts_[u.id()].text_begin, node_texts_[u.id()].text_size);
   }
   std::string expression_of(UOp u);
   // Returns the text of a kernel's AST as a function body, with its own names c0, c1, ...
@@ -190,7 +190,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
 
   UOp root_node_;
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
-  std::vector<NodeText> node_info_;
+  std::vector<NodeText> node_texts_;
   TextBuffer line_text_, piece_text_;
   bool should_keep_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
@@ -214,7 +214,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   void src(UOp u);
   void write_nested(UOp u, bool bare);
   void write_inlined_node(UOp u, bool bare);
-  const NodeText& node_info_of(UOp u) const;
+  const NodeText& node_text_of(UOp u) const;
   void repr(Arg a);
   void write_items(Arg a);
   void write_size(Sint s);
@@ -228,7 +228,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   void write_whole_node(UOp u, std::string_view dtype_text);
   void write_expression(UOp u, bool bare);
 
-  bool has_odd_text_ = false;
+  bool has_rare_arg_text_ = false;
   bool has_graphs_ = false;
   int expression_depth_ = 0;
 };

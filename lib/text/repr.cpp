@@ -148,7 +148,7 @@ class ReprReader : public PyValueReader {
     DType dtype;
     Arg arg, tag;
     std::string_view name;
-    size_t at;
+    size_t offset;
     size_t first_source;
   };
   using Names = std::unordered_map<std::string_view, UOp>;
@@ -167,7 +167,7 @@ class ReprReader : public PyValueReader {
     for (;;) {
       UOp done;
       skip_blanks_in_line();
-      size_t at = position_;
+      size_t offset = position_;
       std::string_view name = read_identifier("UOp(...)"), label;
       if (name != "UOp") {
         skip_blanks_in_line();
@@ -179,13 +179,13 @@ class ReprReader : public PyValueReader {
         } else {
           auto known = names.find(name);
           if (known == names.end())
-            throw_error(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
+            throw_error(offset, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
           done = known->second;
         }
       }
       if (!done) {
         stack.push_back(open_node(label));
-        stack.back().at = at, stack.back().first_source = sources.size();
+        stack.back().offset = offset, stack.back().first_source = sources.size();
         if (!accept_char(')')) continue;
         done = close_node(stack, sources, names);
       }
@@ -241,9 +241,9 @@ class ReprReader : public PyValueReader {
     expect_char(')', "at the end of the UOp");
     Frame f = stack.back();
     stack.pop_back();
-    record_node_place(f.at);
+    record_node_place(f.offset);
     if (f.op == Op::OTHER) f.arg = other_node_arg(graph_, f.other_op_name, f.arg);
-    UOp u = make_node(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first_source), f.arg, f.tag);
+    UOp u = make_node(f.offset, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first_source), f.arg, f.tag);
     sources.resize(f.first_source);
     if (!f.name.empty()) names[f.name] = u;
     return u;

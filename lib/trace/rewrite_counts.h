@@ -24,7 +24,7 @@ class RewriteCounts {
   Status add_pipeline(Pipeline& pipeline);
   size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.
-  Status outcome() const { return stage_selection_.outcome(); }
+  Status check_words_matched() const { return stage_selection_.check_words_matched(); }
 
   // Return the report of `tgc stats`: rewrites by rule, nodes by op and, if all are counted, the recorded times.
   std::string text() const;

@@ -72,7 +72,7 @@ std::optional<RecordClass> parse_record_class(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_fitting_record(RecordClass c, std::span<const Arg> v) {
+bool is_valid_record(RecordClass c, std::span<const Arg> v) {
   auto tuple_of = [](Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); };
   auto is_opt = [](Arg a) { return a.is(RecordClass::Opt); };
   if (c != RecordClass::Open && v.size() != fields_of(c).size()) return false;
@@ -93,12 +93,13 @@ bool is_fitting_record(RecordClass c, std::span<const Arg> v) {
   return false;
 }
 
-std::string_view Arg::text() const { return static_cast<const Graph::InternedText*>(p_)->as_view(); }
-std::span<const Arg> Arg::items() const { return static_cast<const Graph::InternedItems*>(p_)->as_view(); }
+std::string_view Arg::text() const { return static_cast<const Graph::InternedText*>(pointer_)->as_view(); }
+std::span<const Arg> Arg::items() const { return static_cast<const Graph::InternedItems*>(pointer_)->as_view(); }
 
 bool Arg::is_equal_slowly(Arg a, Arg b) {
   if (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
-    auto *x = static_cast<const Graph::InternedItems*>(a.p_), *y = static_cast<const Graph::InternedItems*>(b.p_);
+    auto *x = static_cast<const Graph::InternedItems*>(a.pointer_),
+         *y = static_cast<const Graph::InternedItems*>(b.pointer_);
     return x->hash == y->hash && std::ranges::equal(x->as_view(), y->as_view());
   }
   if (!a.is_const() || !b.is_const()) return false;
@@ -108,19 +109,20 @@ bool Arg::is_equal_slowly(Arg a, Arg b) {
 // Returns the hash of an Arg of any kind except Int. Equal numbers of different kinds must have equal hashes.
 uint32_t Arg::hash_of_other_kinds() const {
   switch (kind_) {
-    case Kind::Bool: return mixed_hash(uint64_t(i_), Kind::Int);
+    case Kind::Bool: return mixed_hash(uint64_t(int_value_), Kind::Int);
     case Kind::Float:
-      if (std::isnan(d_)) return mixed_hash(0x7FF8, kind_);
-      if (d_ != std::trunc(d_) || std::isinf(d_)) return mixed_hash(uint64_t(i_), kind_);
-      if (std::fabs(d_) < 9.2e18) return mixed_hash(uint64_t(int64_t(d_)), Kind::Int);
-      return Arg(tgc::Int::trunc(d_)).hash();
+      if (std::isnan(float_value_)) return mixed_hash(0x7FF8, kind_);
+      if (float_value_ != std::trunc(float_value_) || std::isinf(float_value_))
+        return mixed_hash(uint64_t(int_value_), kind_);
+      if (std::fabs(float_value_) < 9.2e18) return mixed_hash(uint64_t(int64_t(float_value_)), Kind::Int);
+      return Arg(tgc::Int::trunc(float_value_)).hash();
     case Kind::Str:
     case Kind::Bytes:
-    case Kind::Raw: return mixed_hash(static_cast<const Graph::InternedText*>(p_)->hash, kind_);
+    case Kind::Raw: return mixed_hash(static_cast<const Graph::InternedText*>(pointer_)->hash, kind_);
     case Kind::Tuple:
-    case Kind::Record: return mixed_hash(static_cast<const Graph::InternedItems*>(p_)->hash, kind_);
-    case Kind::UOp: return mixed_hash(static_cast<const Node*>(p_)->hash, kind_);
-    default: return mixed_hash(uint64_t(i_), kind_);
+    case Kind::Record: return mixed_hash(static_cast<const Graph::InternedItems*>(pointer_)->hash, kind_);
+    case Kind::UOp: return mixed_hash(static_cast<const Node*>(pointer_)->hash, kind_);
+    default: return mixed_hash(uint64_t(int_value_), kind_);
   }
 }
 

@@ -26,7 +26,7 @@ std::span<const std::string_view> fields_of(RecordClass c);  // returns the fiel
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
 // Returns true if `fields` have the number and types that a record of class `c` needs.
-bool is_fitting_record(RecordClass c, std::span<const Arg> fields);
+bool is_valid_record(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
  public:
@@ -36,18 +36,18 @@ class Arg {
     Raw,  // the text of a Python object that has none of the other kinds
   };
 
-  constexpr Arg() : kind_(Kind::None), record_class_(0), i_(0) {}
-  Arg(Const c) : kind_(Kind(c.kind_)), record_class_(0), i_(c.i_) {}
-  constexpr Arg(bool v) : kind_(Kind::Bool), record_class_(0), i_(v) {}
-  constexpr Arg(int v) : kind_(Kind::Int), record_class_(0), i_(v) {}
-  constexpr Arg(int64_t v) : kind_(Kind::Int), record_class_(0), i_(v) {}
-  constexpr Arg(double v) : kind_(Kind::Float), record_class_(0), d_(v) {}
+  constexpr Arg() : kind_(Kind::None), record_class_(0), int_value_(0) {}
+  Arg(Const c) : kind_(Kind(c.kind_)), record_class_(0), int_value_(c.int_value_) {}
+  constexpr Arg(bool v) : kind_(Kind::Bool), record_class_(0), int_value_(v) {}
+  constexpr Arg(int v) : kind_(Kind::Int), record_class_(0), int_value_(v) {}
+  constexpr Arg(int64_t v) : kind_(Kind::Int), record_class_(0), int_value_(v) {}
+  constexpr Arg(double v) : kind_(Kind::Float), record_class_(0), float_value_(v) {}
   Arg(tgc::Int v) : Arg(Const(v)) {}
-  constexpr Arg(tgc::Op op) : kind_(Kind::Op), record_class_(0), i_(int(op)) {}
-  constexpr Arg(tgc::AxisType t) : kind_(Kind::AxisType), record_class_(0), i_(int(t)) {}
-  constexpr Arg(tgc::AddrSpace s) : kind_(Kind::AddrSpace), record_class_(0), i_(int(s)) {}
-  constexpr Arg(tgc::OptOps o) : kind_(Kind::OptOps), record_class_(0), i_(int(o)) {}
-  Arg(tgc::DType d) : kind_(Kind::DType), record_class_(0), p_(d.info()) {}
+  constexpr Arg(tgc::Op op) : kind_(Kind::Op), record_class_(0), int_value_(int(op)) {}
+  constexpr Arg(tgc::AxisType t) : kind_(Kind::AxisType), record_class_(0), int_value_(int(t)) {}
+  constexpr Arg(tgc::AddrSpace s) : kind_(Kind::AddrSpace), record_class_(0), int_value_(int(s)) {}
+  constexpr Arg(tgc::OptOps o) : kind_(Kind::OptOps), record_class_(0), int_value_(int(o)) {}
+  Arg(tgc::DType d) : kind_(Kind::DType), record_class_(0), pointer_(d.info()) {}
   Arg(tgc::UOp u);
 
   Kind kind() const { return kind_; }
@@ -61,39 +61,42 @@ class Arg {
   bool is_tuple() const { return kind_ == Kind::Tuple; }
   bool is_uop() const { return kind_ == Kind::UOp; }
   bool is_op() const { return kind_ == Kind::Op; }
-  bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
+  bool is(tgc::Op op) const { return kind_ == Kind::Op && int_value_ == int64_t(op); }
   bool is(RecordClass c) const { return kind_ == Kind::Record && record_class_ == uint8_t(c); }
 
   // Accessors. They do not check the kind, so call each accessor only on an Arg of the kind that its name says.
   Const to_const() const {
     Const c;
     c.kind_ = Const::Kind(kind_);
-    c.i_ = i_;
+    c.int_value_ = int_value_;
     return c;
   }
   tgc::Int as_int() const { return to_const().as_int(); }
-  int64_t small_int() const { return i_; }
-  bool as_bool() const { return i_ != 0; }
+  int64_t small_int() const { return int_value_; }
+  bool as_bool() const { return int_value_ != 0; }
   std::string_view text() const;           // requires Str, Bytes or Raw
   std::span<const Arg> items() const;      // requires Tuple or Record
   const Arg& operator[](size_t i) const { return items()[i]; }
   RecordClass record_class() const { return RecordClass(record_class_); }
-  tgc::Op op() const { return tgc::Op(i_); }
-  tgc::AxisType axis_type() const { return tgc::AxisType(i_); }
-  tgc::AddrSpace addrspace() const { return tgc::AddrSpace(i_); }
-  tgc::OptOps opt_op() const { return tgc::OptOps(i_); }
-  tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
+  tgc::Op op() const { return tgc::Op(int_value_); }
+  tgc::AxisType axis_type() const { return tgc::AxisType(int_value_); }
+  tgc::AddrSpace addrspace() const { return tgc::AddrSpace(int_value_); }
+  tgc::OptOps opt_op() const { return tgc::OptOps(int_value_); }
+  tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(pointer_)); }
   tgc::UOp uop() const;
 
   // Python's ==, except that all NaNs are equal and no Op equals a number. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
-    return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || is_equal_slowly(a, b);
+    return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.int_value_ == b.int_value_) ||
+           is_equal_slowly(a, b);
   }
-  uint32_t hash() const { return kind_ == Kind::Int ? mixed_hash(uint64_t(i_), Kind::Int) : hash_of_other_kinds(); }
+  uint32_t hash() const {
+    return kind_ == Kind::Int ? mixed_hash(uint64_t(int_value_), Kind::Int) : hash_of_other_kinds();
+  }
 
   // Returns true if `a` and `b` have the same type and value, and so print alike.
   static bool is_identical(Arg a, Arg b) {
-    return a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_;
+    return a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.int_value_ == b.int_value_;
   }
 
   // append_repr() and repr() write Python's repr(arg), str() writes str(arg). The texts differ only for strings. Nodes
@@ -114,9 +117,9 @@ class Arg {
   Kind kind_;
   uint8_t record_class_;
   union {
-    int64_t i_;
-    double d_;
-    const void* p_;
+    int64_t int_value_;
+    double float_value_;
+    const void* pointer_;
   };
 };
 

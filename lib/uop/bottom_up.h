@@ -11,12 +11,12 @@ namespace tgc {
 // known(u) is true if the fact of u is already computed. wants_sources(u) is true if the fact of u depends on the facts
 // of u's sources.
 template <class Known, class WantsSources, class Compute>
-void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
+void compute_bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
   if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);
   struct Frame {
     const Node* node;
-    uint32_t next;
+    uint32_t next_source;
   };
   InlineStack<Frame, 64> stack;
   auto enter = [&](UOp u) { stack.push_back({u.node(), wants_sources(u) ? 0 : uint32_t(u.num_src())}); };

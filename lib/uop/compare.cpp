@@ -42,7 +42,7 @@ inline size_t first_different_source(UOp a, UOp b, size_t i) {
 Order compare_sources(UOp a, UOp b) {
   struct Frame {
     UOp a, b;
-    size_t next;
+    size_t next_source;
   };
   std::vector<Frame> stack{{a, b, 0}};
   while (!stack.empty()) {
@@ -82,7 +82,7 @@ Order compare_tuplize(UOp a, UOp b) {
 
 Sha256 key_of(UOp u) {
   UOpMap<Sha256> keys(u.graph());
-  bottom_up(
+  compute_bottom_up(
       u, [&](UOp x) { return keys.contains(x); }, [](UOp) { return true; },
       [&](UOp x) {
         std::string text = "(Ops." + std::string(printed_op_name(x)) + ", " + std::string(x.dtype().repr()) + ", ";

@@ -166,7 +166,7 @@ const Bounds& bounds_of_dtype(DType d) {
 const Bounds& UOp::compute_bounds() const {
   static const Bounds kUnknown{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   if (graph().is_foreign()) return kUnknown;
-  bottom_up(
+  compute_bottom_up(
       *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_source_bounds,
       [](UOp u) {
         auto bounds = infer_bounds(u);
@@ -286,7 +286,7 @@ std::vector<UOp> ended_ranges(UOp u) {
 
 std::span<const UOp> ranges_of(UOp u) {
   if (!u.node()->ranges)
-    bottom_up(
+    compute_bottom_up(
         u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; },
         u.graph().is_foreign() ? compute_ranges<foreign_range_start> : compute_ranges<>);
   return ranges_view(u.node()->ranges);

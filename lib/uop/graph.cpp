@@ -13,11 +13,11 @@ namespace tgc {
 
 namespace {
 
-// Return the hash `h` combined with `v`. After add(), the caller must mix the high bits of the final hash into its low
-// bits.
-uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
+// Return the hash `h` combined with `v`. After add_to_hash(), the caller must mix the high bits of the final hash into
+// its low bits.
+uint64_t add_to_hash(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix_hash(uint64_t h, uint64_t v) {
-  h = add(h, v);
+  h = add_to_hash(h, v);
   return h ^ h >> 29;
 }
 
@@ -72,7 +72,7 @@ Graph::NodeSlot& Graph::node_slot_of(NodeKey key, Same same) {
   NodeSlot* const slots = node_table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
-    return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1]));
+    return !slot.id_plus_one || (slot.hash == key.hash && same(nodes_[slot.id_plus_one - 1]));
   };
   if (key.newest_source)
     for (size_t begin = size_t(key.newest_source) * 2 + key.hash % kSpread, i = begin; i < begin + kNear; i++)
@@ -86,7 +86,7 @@ void Graph::resize_table(size_t slots) {
   node_table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
   std::memset(node_table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
-  max_nodes_ = size_t(std::min(int64_t(slots / 2), limit(Limit::Nodes)));
+  max_nodes_ = size_t(std::min(int64_t(slots / 2), limit_value(Limit::Nodes)));
   for (uint32_t number = 1; number <= node_keys_.size(); number++) {
     NodeKey key = node_keys_[number - 1];
     node_slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
@@ -110,31 +110,31 @@ void Graph::resize_table(size_t slots) {
 }
 
 UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
-  uint64_t h = add(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
+  uint64_t h = add_to_hash(uint64_t(op), reinterpret_cast<uintptr_t>(dtype.info()));
   uint32_t newest = 0;
   for (UOp s : src) {
-    h = add(h, reinterpret_cast<uintptr_t>(s.node()));
+    h = add_to_hash(h, reinterpret_cast<uintptr_t>(s.node()));
     newest = std::max(newest, s.id() + 1);
   }
-  if (!arg.is_none()) h = add(h, arg.hash());
-  if (!tag.is_none()) h = add(h, uint64_t(tag.hash()) << 32);
+  if (!arg.is_none()) h = add_to_hash(h, arg.hash());
+  if (!tag.is_none()) h = add_to_hash(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
   NodeSlot& slot = node_slot_of({hash, newest}, [&](const Node* n) {
     return n->op == op && n->dtype == dtype && n->num_src == src.size() &&
            std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
   });
-  if (slot.number) return UOp(nodes_[slot.number - 1]);
+  if (slot.id_plus_one) return UOp(nodes_[slot.id_plus_one - 1]);
   const Node* made = new_node(op, dtype, src, arg, tag, hash);
   nodes_.push_back(made);
   node_keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() > max_nodes_) [[unlikely]] grow();
+  if (nodes_.size() > max_nodes_) [[unlikely]] grow_node_table();
   return UOp(made);
 }
 
-void Graph::grow() {
+void Graph::grow_node_table() {
   check_limit(Limit::Nodes, int64_t(nodes_.size()));
   resize_table(table_size_ * (table_size_ < kLargeTable ? 4 : 2));
 }
@@ -151,7 +151,8 @@ Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
   };
   Arg out;
   out.kind_ = kind;
-  out.p_ = interned_texts_.find_or_add(hash, [&](const InternedText* rep) { return rep->as_view() == text; }, make);
+  out.pointer_ =
+      interned_texts_.find_or_add(hash, [&](const InternedText* rep) { return rep->as_view() == text; }, make);
   return out;
 }
 
@@ -178,7 +179,7 @@ const Graph::InternedItems* Graph::intern_items(std::span<const Arg> items, uint
 Arg Graph::tuple(std::span<const Arg> items) {
   Arg out;
   out.kind_ = Arg::Kind::Tuple;
-  out.p_ = intern_items(items, 0);
+  out.pointer_ = intern_items(items, 0);
   return out;
 }
 
@@ -191,7 +192,7 @@ Arg Graph::record(RecordClass c, std::span<const Arg> fields) {
   Arg out;
   out.kind_ = Arg::Kind::Record;
   out.record_class_ = uint8_t(c);
-  out.p_ = intern_items(fields, 1 + uint32_t(c));
+  out.pointer_ = intern_items(fields, 1 + uint32_t(c));
   return out;
 }
 
@@ -252,7 +253,7 @@ std::unique_ptr<StampArray> Graph::acquire_stamps() {
 std::vector<UOp> toposort(UOp root) {
   struct Frame {
     const Node* node;
-    const UOp* next;
+    const UOp* next_source;
   };
   constexpr size_t kUsual = 256;
   InlineStack<const Node*, kUsual> out;
@@ -290,20 +291,20 @@ std::vector<UOp> toposort(UOp root) {
 }
 
 namespace {
-struct LastToposort {
+struct CachedToposort {
   UOp root;
   std::vector<UOp> nodes;
 };
 }  // namespace
 
-std::span<const UOp> last_toposort(UOp root) {
-  auto& last = root.graph().extension<LastToposort>();
+std::span<const UOp> cached_toposort(UOp root) {
+  auto& last = root.graph().extension<CachedToposort>();
   if (!(last.root == root)) last = {root, toposort(root)};
   return last.nodes;
 }
 
 void cache_toposort(UOp root, std::vector<UOp> nodes) {
-  root.graph().extension<LastToposort>() = {root, std::move(nodes)};
+  root.graph().extension<CachedToposort>() = {root, std::move(nodes)};
 }
 
 std::vector<UOp> backward_slice(UOp root) {

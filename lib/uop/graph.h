@@ -145,7 +145,7 @@ class Graph {
 
   struct NodeSlot {
     uint32_t hash;
-    uint32_t number;  // the node's id + 1; 0 if the slot is empty
+    uint32_t id_plus_one;  // the node's id + 1; 0 if the slot is empty
   };
   // The search key of a node in node_table_. Keys are stored apart from the nodes, so that growing the table reads no
   // nodes.
@@ -156,7 +156,7 @@ class Graph {
   template <class Same>
   NodeSlot& node_slot_of(NodeKey key, Same same);
   void resize_table(size_t slots);
-  void grow();
+  void grow_node_table();
   const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
   const InternedItems* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
@@ -232,7 +232,7 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   std::vector<UOp> node_order;
   struct Frame {
     UOp node;
-    uint32_t next;
+    uint32_t next_source;
   };
   std::vector<Frame> stack;
   UOpSet done(root.graph());
@@ -253,8 +253,8 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
 }
 
 // Returns toposort(root), which the graph caches. The span is valid until the graph caches another list.
-std::span<const UOp> last_toposort(UOp root);
-// Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
+std::span<const UOp> cached_toposort(UOp root);
+// Stores `nodes`, which must equal toposort(root), in the cache of cached_toposort.
 void cache_toposort(UOp root, std::vector<UOp> nodes);
 
 // Returns toposort(root) without `root` (ops.py:backward_slice).

@@ -41,7 +41,7 @@ UOp make_movement(UOp u, Op op, std::vector<UOp> sizes) {
 
 UOp make_shape_movement(UOp u, Op op, Shape sizes) { return make_movement(u, op, {make_size_node(u.graph(), sizes)}); }
 
-UOp make_pairs_movement(UOp u, Op op, Pairs pairs) {
+UOp make_pairs_movement(UOp u, Op op, SintPairs pairs) {
   ShapeVec first, second;
   for (auto [a, b] : pairs) {
     first.push_back(a);
@@ -94,8 +94,8 @@ UOp permute(UOp u, std::span<const int64_t> order) {
   return out;
 }
 
-UOp pad(UOp u, Pairs amounts) { return skip_same_shape(make_pairs_movement(u, Op::PAD, amounts), u); }
-UOp shrink(UOp u, Pairs bounds) { return skip_same_shape(make_pairs_movement(u, Op::SHRINK, bounds), u); }
+UOp pad(UOp u, SintPairs amounts) { return skip_same_shape(make_pairs_movement(u, Op::PAD, amounts), u); }
+UOp shrink(UOp u, SintPairs bounds) { return skip_same_shape(make_pairs_movement(u, Op::SHRINK, bounds), u); }
 
 UOp flip(UOp u, std::span<const bool> axes) {
   if (std::none_of(axes.begin(), axes.end(), [](bool b) { return b; })) return u;

@@ -35,29 +35,31 @@ class OpSet {
     return s;
   }
 
-  constexpr void add(Op op) { word_[int(op) >> 6] |= uint64_t(1) << (int(op) & 63); }
-  constexpr bool contains(Op op) const { return word_[int(op) >> 6] >> (int(op) & 63) & 1; }
-  constexpr bool contains_all(OpSet s) const { return !(s.word_[0] & ~word_[0]) && !(s.word_[1] & ~word_[1]); }
-  constexpr bool intersects(OpSet s) const { return (word_[0] & s.word_[0]) || (word_[1] & s.word_[1]); }
-  constexpr bool empty() const { return !word_[0] && !word_[1]; }
-  constexpr int size() const { return __builtin_popcountll(word_[0]) + __builtin_popcountll(word_[1]); }
+  constexpr void add(Op op) { words_[int(op) >> 6] |= uint64_t(1) << (int(op) & 63); }
+  constexpr bool contains(Op op) const { return words_[int(op) >> 6] >> (int(op) & 63) & 1; }
+  constexpr bool contains_all(OpSet s) const { return !(s.words_[0] & ~words_[0]) && !(s.words_[1] & ~words_[1]); }
+  constexpr bool intersects(OpSet s) const { return (words_[0] & s.words_[0]) || (words_[1] & s.words_[1]); }
+  constexpr bool empty() const { return !words_[0] && !words_[1]; }
+  constexpr int size() const { return __builtin_popcountll(words_[0]) + __builtin_popcountll(words_[1]); }
   // returns the first op in enum order; the set must not be empty
-  constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
+  constexpr Op first() const { return Op(words_[0] ? __builtin_ctzll(words_[0]) : 64 + __builtin_ctzll(words_[1])); }
   template <class Visit>
   constexpr void for_each(Visit visit) const {
     for (int i = 0; i < kNumAllOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }
-  friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(a.word_[0] | b.word_[0], a.word_[1] | b.word_[1]); }
+  friend constexpr OpSet operator|(OpSet a, OpSet b) {
+    return OpSet(a.words_[0] | b.words_[0], a.words_[1] | b.words_[1]);
+  }
   friend constexpr OpSet operator-(OpSet a, OpSet b) {
-    return OpSet(a.word_[0] & ~b.word_[0], a.word_[1] & ~b.word_[1]);
+    return OpSet(a.words_[0] & ~b.words_[0], a.words_[1] & ~b.words_[1]);
   }
   friend constexpr bool operator==(const OpSet&, const OpSet&) = default;
-  constexpr uint64_t word(int i) const { return word_[i]; }
+  constexpr uint64_t word(int i) const { return words_[i]; }
 
  private:
-  constexpr OpSet(uint64_t low, uint64_t high) : word_{low, high} {}
-  uint64_t word_[2] = {0, 0};
+  constexpr OpSet(uint64_t low, uint64_t high) : words_{low, high} {}
+  uint64_t words_[2] = {0, 0};
 };
 
 namespace ops {

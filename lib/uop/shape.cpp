@@ -247,7 +247,7 @@ std::optional<Shape> shape_or_none(UOp u) {
     return std::nullopt;
   if (!u.node()->shape) {
     if (u.graph().is_foreign()) return std::nullopt;
-    bottom_up(
+    compute_bottom_up(
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
         [](UOp x) { x.node()->shape = compute_shape(x); });
   }
@@ -270,7 +270,7 @@ Arg device_of(UOp u) {
   if (!u.node()->device && u.graph().is_foreign()) return {};
   if (!u.node()->device && !u.graph().ops().intersects(kGiveDevices)) return {};
   if (!u.node()->device)
-    bottom_up(
+    compute_bottom_up(
         u, [](UOp x) { return x.node()->device != nullptr; }, [](UOp) { return true; },
         [](UOp x) { x.node()->device = compute_device(x); });
   return u.node()->device->device;
@@ -283,7 +283,7 @@ Arg device_or_throw(UOp u) {
 }
 
 namespace {
-bool all_sources(const Node* a, const Node* b, auto same) {
+bool have_matching_sources(const Node* a, const Node* b, auto same) {
   for (size_t i = 0; i < a->num_src; i++)
     if (UOp s = a->src()[i], t = b->src()[i]; !(s == t) && !same(s.node(), t.node())) return false;
   return true;
@@ -297,11 +297,11 @@ void inherit_facts(UOp from, UOp to) {
     // do not accept a source without a shape: it may be a number that determines a size of the result
     return is_unique_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
-  if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, is_same_shape)) b->shape = a->shape;
+  if (a->shape && !b->shape && a->op != Op::MULTI && have_matching_sources(a, b, is_same_shape)) b->shape = a->shape;
   auto same_device = [&](const Node* s, const Node* t) {
     return is_unique_number(s) || (s->device && s->device == t->device);
   };
-  if (a->device && !b->device && all_sources(a, b, same_device)) b->device = a->device;
+  if (a->device && !b->device && have_matching_sources(a, b, same_device)) b->device = a->device;
 }
 
 namespace {
@@ -350,7 +350,7 @@ int32_t compute_axis(UOp u) {
 
 std::optional<int64_t> axis_of(UOp u) {
   if (u.graph().is_foreign()) return std::nullopt;
-  bottom_up(
+  compute_bottom_up(
       u, [](UOp x) { return x.node()->axis != Node::kAxisUnknown; }, [](UOp x) { return !x.is(Op::MULTI); },
       [](UOp x) { x.node()->axis = compute_axis(x); });
   if (u.node()->axis == Node::kNoAxis) return std::nullopt;
@@ -367,7 +367,7 @@ Sint sgep(UOp u, size_t i) {
 }
 
 namespace {
-size_t size_count(UOp u, size_t which) {
+size_t num_sizes(UOp u, size_t which) {
   if (u.graph().is_foreign()) throw_node_error(u, "is of another release of tinygrad, its sizes are not known");
   if (u.num_src() <= which) throw_node_error(u, "has no size argument");
   UOp sizes = u.src(which);
@@ -382,7 +382,7 @@ size_t size_count(UOp u, size_t which) {
 
 ShapeVec marg_shape(UOp u) {
   ShapeVec out;
-  size_t n = size_count(u, 1);
+  size_t n = num_sizes(u, 1);
   out.reserve(n);
   for (size_t i = 0; i < n; i++) out.push_back(sgep(u.src(1), i));
   return out;
@@ -390,9 +390,9 @@ ShapeVec marg_shape(UOp u) {
 
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u) {
   std::vector<std::pair<Sint, Sint>> out;
-  size_t n = size_count(u, 1);
+  size_t n = num_sizes(u, 1);
   out.reserve(n);
-  if (size_count(u, 2) != n) throw_node_error(u, "has size arguments of different lengths");
+  if (num_sizes(u, 2) != n) throw_node_error(u, "has size arguments of different lengths");
   for (size_t i = 0; i < n; i++) out.emplace_back(sgep(u.src(1), i), sgep(u.src(2), i));
   return out;
 }

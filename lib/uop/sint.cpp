@@ -16,7 +16,7 @@ std::string Sint::str() const { return is_int() ? as_int().str() : render(uop())
 
 namespace {
 template <class OnInts, class OnUOps>
-Sint binary(Sint a, Sint b, OnInts on_ints, OnUOps on_uops) {
+Sint apply_binary(Sint a, Sint b, OnInts on_ints, OnUOps on_uops) {
   if (a.is_int() && b.is_int()) return on_ints(a.as_int(), b.as_int());
   if (a.is_int()) return on_uops(b.uop().const_like(a.as_int()), b.uop());
   if (b.is_int()) return on_uops(a.uop(), a.uop().const_like(b.as_int()));
@@ -25,17 +25,19 @@ Sint binary(Sint a, Sint b, OnInts on_ints, OnUOps on_uops) {
 }  // namespace
 
 Sint operator+(Sint a, Sint b) {
-  return binary(a, b, [](Int x, Int y) { return Sint(x + y); }, [](UOp x, UOp y) { return Sint(x + y); });
+  return apply_binary(a, b, [](Int x, Int y) { return Sint(x + y); }, [](UOp x, UOp y) { return Sint(x + y); });
 }
 Sint operator-(Sint a, Sint b) { return a + neg(b); }
 Sint operator*(Sint a, Sint b) {
-  return binary(a, b, [](Int x, Int y) { return Sint(x * y); }, [](UOp x, UOp y) { return Sint(x * y); });
+  return apply_binary(a, b, [](Int x, Int y) { return Sint(x * y); }, [](UOp x, UOp y) { return Sint(x * y); });
 }
 Sint floor_div(Sint a, Sint b) {
-  return binary(a, b, [](Int x, Int y) { return Sint(floor_div(x, y)); }, [](UOp x, UOp y) { return Sint(x / y); });
+  return apply_binary(
+      a, b, [](Int x, Int y) { return Sint(floor_div(x, y)); }, [](UOp x, UOp y) { return Sint(x / y); });
 }
 Sint mod(Sint a, Sint b) {
-  return binary(a, b, [](Int x, Int y) { return Sint(floor_mod(x, y)); }, [](UOp x, UOp y) { return Sint(x % y); });
+  return apply_binary(
+      a, b, [](Int x, Int y) { return Sint(floor_mod(x, y)); }, [](UOp x, UOp y) { return Sint(x % y); });
 }
 Sint neg(Sint a) { return a.is_int() ? Sint(-a.as_int()) : Sint(-a.uop()); }
 

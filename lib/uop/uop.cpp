@@ -79,15 +79,15 @@ UOp operator>>(UOp a, UOp b) { return a.alu(Op::SHR, b); }
 UOp fdiv(UOp a, UOp b) { return a * b.reciprocal(); }
 
 namespace {
-UOp bitwise(Op op, UOp a, UOp b) {
+UOp make_bitwise_alu(Op op, UOp a, UOp b) {
   if (!dtypes::is_bool(a.dtype()) && !dtypes::is_int(a.dtype()))
     throw Failure(std::string(a.dtype().repr()) + " is not supported by " + std::string(name_of(op)));
   return a.alu(op, b);
 }
 }  // namespace
-UOp operator&(UOp a, UOp b) { return bitwise(Op::AND, a, b); }
-UOp operator|(UOp a, UOp b) { return bitwise(Op::OR, a, b); }
-UOp operator^(UOp a, UOp b) { return bitwise(Op::XOR, a, b); }
+UOp operator&(UOp a, UOp b) { return make_bitwise_alu(Op::AND, a, b); }
+UOp operator|(UOp a, UOp b) { return make_bitwise_alu(Op::OR, a, b); }
+UOp operator^(UOp a, UOp b) { return make_bitwise_alu(Op::XOR, a, b); }
 
 UOp UOp::broadcast(int64_t count) const {
   if (dtype().vcount() != 1) throw Failure("cannot broadcast the vector " + std::string(dtype().repr()));
@@ -144,14 +144,14 @@ UOp UOp::assign(UOp value) const { return graph().node(Op::ASSIGN, dtype(), {*th
 UOp UOp::valid(UOp cond) const { return cond.where(*this, graph().invalid(dtype().count())); }
 
 namespace {
-bool is_gated(UOp u) {
+bool is_gated_index(UOp u) {
   if (u.dtype().scalar() != dtypes::index)
     throw Failure("the validity of an index was requested for a node of " + std::string(u.dtype().repr()));
   return u.is(Op::WHERE) && u.src(2).is_invalid();
 }
 }  // namespace
-UOp UOp::get_idx() const { return is_gated(*this) ? src(1) : *this; }
-UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
+UOp UOp::get_idx() const { return is_gated_index(*this) ? src(1) : *this; }
+UOp UOp::get_valid() const { return is_gated_index(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
 
 namespace {
 

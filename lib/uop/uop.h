@@ -177,10 +177,10 @@ struct RewriteSlot {
 };
 
 // Data that the rewriter stores in a node. Only lib/rewrite may access the data; hashes and comparisons ignore it.
-class RewriterNote {
-  friend struct NodeNotes;
+class RewriterData {
+  friend struct RewriterDataAccess;
   [[no_unique_address]] RewriteSlot result_slot_ = {};
-  uint16_t tried_set_ = 0;
+  uint16_t declined_set_number_ = 0;
 };
 
 // A node. The sources follow the node in memory, so the last fields, next to the sources, are the most frequently used
@@ -195,7 +195,7 @@ struct Node {
   uint32_t hash;
   Arg arg;
   DType dtype;
-  [[no_unique_address]] mutable RewriterNote node_note = {};
+  [[no_unique_address]] mutable RewriterData rewriter_data = {};
   Op op;
   uint8_t kind;
   uint32_t id;
@@ -226,8 +226,8 @@ inline Const UOp::vmin() const { return bounds().min; }
 inline Const UOp::vmax() const { return bounds().max; }
 inline bool UOp::is_invalid() const { return node_->arg.is_invalid(); }
 
-inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), record_class_(0), p_(u.node()) {}
-inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(p_)); }
+inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), record_class_(0), pointer_(u.node()) {}
+inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(pointer_)); }
 
 UOp operator+(UOp a, UOp b);
 UOp operator-(UOp a, UOp b);  // a + -b

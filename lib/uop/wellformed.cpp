@@ -11,7 +11,7 @@ namespace {
 
 using namespace wellformed;
 
-constexpr size_t kMany = SIZE_MAX;
+constexpr size_t kUnlimited = SIZE_MAX;
 
 struct NodeFields {
   DType dtype;
@@ -143,14 +143,15 @@ Requirement vectorize_dtypes(const NodeFields& f) {
 }
 // Returns true if an INDEX of memory, which has one dimension, has one index and, optionally, a gate (the condition of
 // the access).
-bool indexes_memory(const NodeFields& f) {
+bool is_memory_index(const NodeFields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.src_dtype(2)) &&
               (f.src_dtype(2).count() == 1 || f.src_dtype(2).count() == f.src_dtype(1).count());
   return f.src.size() == 2 || gate;
 }
 Requirement index_dtypes(const NodeFields& f) {
   DType from = f.src_dtype(0), d = f.dtype;
-  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !indexes_memory(f)) return "an index, and optionally a bool gate";
+  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !is_memory_index(f))
+    return "an index, and optionally a bool gate";
   for (size_t i = 1; i < f.src.size(); i++)
     if (!is_int(f.src_dtype(i)) && !(i > 1 && i + 1 == f.src.size() && is_bool(f.src_dtype(i))))
       return "integers as its indices, and optionally a bool gate";
@@ -160,12 +161,12 @@ Requirement index_dtypes(const NodeFields& f) {
 }
 // The requirement for the address of a LOAD or STORE, which may not be a DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG.
 constexpr Requirement kIndexed = "an Ops.INDEX of the memory as its address";
-bool is_memory(UOp u) {
+bool is_memory_definition(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u.in(ops::Defines);
 }
 Requirement load_dtypes(const NodeFields& f) {
-  if (is_memory(f.src[0])) return kIndexed;
+  if (is_memory_definition(f.src[0])) return kIndexed;
   if (!is_value(f.dtype) || !is_address(f.src_dtype(0))) return "an address, and a number as its dtype";
   if (f.src_dtype(0).is_ptr() && !can_store(f.src_dtype(0), f.dtype)) return "the dtype that its address points to";
   return require(f.src.size() < 2 || f.src_dtype(1) == f.dtype || !is_value(f.src_dtype(1)),
@@ -173,7 +174,7 @@ Requirement load_dtypes(const NodeFields& f) {
 }
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Requirement store_dtypes(const NodeFields& f) {
-  if (is_memory(f.src[0])) return kIndexed;
+  if (is_memory_definition(f.src[0])) return kIndexed;
   if (f.src[0].in(kNumbers)) return "an address";
   DType to = f.src_dtype(0), value = f.src_dtype(1);
   if (f.dtype != dtypes::void_ || to == dtypes::void_ || !is_value(value)) return "an address and a number";
@@ -255,27 +256,27 @@ struct OpRequirements {
 
 // clang-format off
 constexpr OpRequirements kTable[] = {
-  {Op::DEFINE_GLOBAL,   0, kMany, slot_arg,               pointer_dtype<AddrSpace::GLOBAL>},
-  {Op::DEFINE_VAR,      0, kMany, variable_arg,           variable_dtypes},
+  {Op::DEFINE_GLOBAL,   0, kUnlimited, slot_arg,               pointer_dtype<AddrSpace::GLOBAL>},
+  {Op::DEFINE_VAR,      0, kUnlimited, variable_arg,           variable_dtypes},
   {Op::BIND,            1, 2,     any_arg,            bind_dtypes},
   {Op::SPECIAL,         1, 1,     special_arg,          special_dtypes},
-  {Op::DEFINE_LOCAL,    0, kMany, slot_or_name_arg,             pointer_dtype<AddrSpace::LOCAL>},
-  {Op::DEFINE_REG,      0, kMany, slot_arg,               pointer_dtype<AddrSpace::REG>},
-  {Op::NOOP,            0, kMany, any_arg,            any_dtype},
-  {Op::REWRITE_ERROR,   0, kMany, any_arg,            any_dtype},
-  {Op::PROGRAM,         0, kMany, any_arg,            void_dtype},
-  {Op::LINEAR,          0, kMany, any_arg,            void_dtype},
+  {Op::DEFINE_LOCAL,    0, kUnlimited, slot_or_name_arg,             pointer_dtype<AddrSpace::LOCAL>},
+  {Op::DEFINE_REG,      0, kUnlimited, slot_arg,               pointer_dtype<AddrSpace::REG>},
+  {Op::NOOP,            0, kUnlimited, any_arg,            any_dtype},
+  {Op::REWRITE_ERROR,   0, kUnlimited, any_arg,            any_dtype},
+  {Op::PROGRAM,         0, kUnlimited, any_arg,            void_dtype},
+  {Op::LINEAR,          0, kUnlimited, any_arg,            void_dtype},
   {Op::SOURCE,          0, 0,     any_arg,            void_dtype},
   {Op::BINARY,          0, 0,     any_arg,            void_dtype},
-  {Op::SINK,            0, kMany, any_arg,            sink_fields},
-  {Op::AFTER,           1, kMany, any_arg,            dtype_of_source},
-  {Op::GROUP,           0, kMany, any_arg,            void_dtype},
+  {Op::SINK,            0, kUnlimited, any_arg,            sink_fields},
+  {Op::AFTER,           1, kUnlimited, any_arg,            dtype_of_source},
+  {Op::GROUP,           0, kUnlimited, any_arg,            void_dtype},
   {Op::GEP,             1, 1,     gep_arg,              gep_dtypes},
-  {Op::VECTORIZE,       0, kMany, any_arg,            vectorize_dtypes},
-  {Op::INDEX,           1, kMany, any_arg,            index_dtypes},
-  {Op::LOAD,            1, kMany, any_arg,            load_dtypes},
-  {Op::STORE,           2, kMany, any_arg,            store_dtypes},
-  {Op::WMMA,            3, kMany, wmma_arg,        wmma_dtypes},
+  {Op::VECTORIZE,       0, kUnlimited, any_arg,            vectorize_dtypes},
+  {Op::INDEX,           1, kUnlimited, any_arg,            index_dtypes},
+  {Op::LOAD,            1, kUnlimited, any_arg,            load_dtypes},
+  {Op::STORE,           2, kUnlimited, any_arg,            store_dtypes},
+  {Op::WMMA,            3, kUnlimited, wmma_arg,        wmma_dtypes},
   {Op::CAST,            1, 1,     any_arg,            cast_dtypes},
   {Op::BITCAST,         1, 1,     any_arg,            bitcast_dtypes},
   {Op::EXP2,            1, 1,     any_arg,            alu_dtypes},
@@ -304,31 +305,31 @@ constexpr OpRequirements kTable[] = {
   {Op::POW,             2, 2,     any_arg,            alu_dtypes},
   {Op::WHERE,           3, 3,     any_arg,            where_dtypes},
   {Op::MULACC,          3, 3,     any_arg,            alu_dtypes},
-  {Op::BARRIER,         0, kMany, any_arg,            void_dtype},
-  {Op::RANGE,           1, kMany, range_arg,       range_dtypes},
-  {Op::IF,              1, kMany, any_arg,            if_dtypes},
-  {Op::END,             1, kMany, any_arg,            end_dtypes},
-  {Op::ENDIF,           1, kMany, any_arg,            endif_dtypes},
-  {Op::VCONST,          0, kMany, numbers_arg,            vconst_dtypes},
-  {Op::CONST,           0, kMany, number_arg,             const_dtypes},
-  {Op::CUSTOM,          0, kMany, any_arg,            custom_fields},
-  {Op::CUSTOMI,         0, kMany, any_arg,            custom_fields},
+  {Op::BARRIER,         0, kUnlimited, any_arg,            void_dtype},
+  {Op::RANGE,           1, kUnlimited, range_arg,       range_dtypes},
+  {Op::IF,              1, kUnlimited, any_arg,            if_dtypes},
+  {Op::END,             1, kUnlimited, any_arg,            end_dtypes},
+  {Op::ENDIF,           1, kUnlimited, any_arg,            endif_dtypes},
+  {Op::VCONST,          0, kUnlimited, numbers_arg,            vconst_dtypes},
+  {Op::CONST,           0, kUnlimited, number_arg,             const_dtypes},
+  {Op::CUSTOM,          0, kUnlimited, any_arg,            custom_fields},
+  {Op::CUSTOMI,         0, kUnlimited, any_arg,            custom_fields},
   {Op::UNIQUE,          0, 0,     integer_arg,            void_dtype},
   {Op::DEVICE,          0, 0,     device_arg,             void_dtype},
-  {Op::KERNEL,          0, kMany, kernel_arg,             void_dtype},
-  {Op::ASSIGN,          2, kMany, any_arg,            assign_dtypes},
-  {Op::CUSTOM_KERNEL,   0, kMany, any_arg,            any_dtype},
+  {Op::KERNEL,          0, kUnlimited, kernel_arg,             void_dtype},
+  {Op::ASSIGN,          2, kUnlimited, any_arg,            assign_dtypes},
+  {Op::CUSTOM_KERNEL,   0, kUnlimited, any_arg,            any_dtype},
   {Op::LUNIQUE,         0, 0,     integer_arg,            void_dtype},
-  {Op::CONTIGUOUS,      1, kMany, any_arg,            dtype_of_source},
-  {Op::CONTIGUOUS_BACKWARD, 1, kMany, any_arg,        dtype_of_source},
-  {Op::DETACH,          1, kMany, any_arg,            dtype_of_source},
-  {Op::BUFFERIZE,       1, kMany, bufferize_arg,     bufferize_dtypes},
+  {Op::CONTIGUOUS,      1, kUnlimited, any_arg,            dtype_of_source},
+  {Op::CONTIGUOUS_BACKWARD, 1, kUnlimited, any_arg,        dtype_of_source},
+  {Op::DETACH,          1, kUnlimited, any_arg,            dtype_of_source},
+  {Op::BUFFERIZE,       1, kUnlimited, bufferize_arg,     bufferize_dtypes},
   {Op::COPY,            2, 2,     any_arg,            copy_dtypes},
-  {Op::BUFFER,          2, kMany, size_arg,               buffer_dtypes},
-  {Op::BUFFER_VIEW,     1, kMany, buffer_view_arg,    any_dtype},
+  {Op::BUFFER,          2, kUnlimited, size_arg,               buffer_dtypes},
+  {Op::BUFFER_VIEW,     1, kUnlimited, buffer_view_arg,    any_dtype},
   {Op::MSELECT,         1, 1,     slot_arg,               dtype_of_source},
-  {Op::MSTACK,          1, kMany, any_arg,            dtype_of_all_sources},
-  {Op::ENCDEC,          1, kMany, shape_arg,              any_dtype},
+  {Op::MSTACK,          1, kUnlimited, any_arg,            dtype_of_all_sources},
+  {Op::ENCDEC,          1, kUnlimited, shape_arg,              any_dtype},
   {Op::RESHAPE,         2, 2,     any_arg,            movement_dtypes},
   {Op::PERMUTE,         1, 1,     integers_arg,           dtype_of_source},
   {Op::EXPAND,          2, 2,     any_arg,            movement_dtypes},
@@ -337,12 +338,12 @@ constexpr OpRequirements kTable[] = {
   {Op::FLIP,            1, 1,     bools_arg,              dtype_of_source},
   {Op::MULTI,           1, 1,     slot_arg,               dtype_of_source},
   {Op::REDUCE_AXIS,     1, 1,     reduce_axis_arg, dtype_of_source},
-  {Op::REDUCE,          1, kMany, reduction_arg,          reduce_dtypes},
+  {Op::REDUCE,          1, kUnlimited, reduction_arg,          reduce_dtypes},
   {Op::ALLREDUCE,       2, 2,     reduction_arg,          copy_dtypes},
   {Op::UNROLL,          1, 1,     axis_sizes_arg,         unroll_dtypes},
   {Op::CONTRACT,        1, 1,     axis_sizes_arg,         contract_dtypes},
-  {Op::CAT,             1, kMany, any_arg,            cat_dtypes},
-  {Op::PTRCAT,          1, kMany, any_arg,            ptrcat_dtypes},
+  {Op::CAT,             1, kUnlimited, any_arg,            cat_dtypes},
+  {Op::PTRCAT,          1, kUnlimited, any_arg,            ptrcat_dtypes},
 };
 // clang-format on
 
@@ -380,7 +381,7 @@ std::string structure_error(Op op, std::span<const UOp> src, Arg arg) {
   if (int(op) >= kNumOps) return op_text(op) + ", which tinygrad 0.12.0 does not have";
   const OpRequirements& row = kTable[size_t(op)];
   if (src.size() < row.min_sources || src.size() > row.max_sources) {
-    std::string needs = row.max_sources == kMany ? std::to_string(row.min_sources) + " or more"
+    std::string needs = row.max_sources == kUnlimited ? std::to_string(row.min_sources) + " or more"
                         : row.max_sources == row.min_sources
                             ? std::to_string(row.min_sources)
                             : std::to_string(row.min_sources) + " to " + std::to_string(row.max_sources);

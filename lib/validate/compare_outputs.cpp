@@ -31,12 +31,12 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-bool computes_op(UOp u) {
+bool may_exceed_dtype(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
 // Returns true if the result of `u` may change if its integer operands keep bits beyond the width of their dtype.
-bool sees_all_digits(UOp u) {
+bool reads_excess_bits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
@@ -44,22 +44,22 @@ bool sees_all_digits(UOp u) {
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);
-    if (computes_op(u) || (passes_on && std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
+    if (may_exceed_dtype(u) || (passes_on && std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
       out.insert(u);
   }
 }
 
 // Returns true if `u` reads bits of a source that do not fit the source's dtype. C computes 8- and 16-bit integers as
 // int, and clang computes half as float if the processor has no half arithmetic. So a source that is cast to a wider
-// type is not truncated, nor is an integer operand of an op that sees_all_digits(), or of a cast to a float or bool.
-bool is_promoted(UOp u, const UOpSet& exceeding) {
+// type is not truncated, nor is an integer operand of an op that reads_excess_bits(), or of a cast to a float or bool.
+bool reads_promoted_source(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();
     if (own.itemsize() >= 4 || !exceeding.contains(s)) return false;
     const bool is_wider = u.is(Op::CAST) && to.itemsize() > own.itemsize();
     if (dtypes::is_float(own)) return is_wider && dtypes::is_float(to);
     const bool is_cast_of_all_digits = u.is(Op::CAST) && (dtypes::is_float(to) || dtypes::is_bool(to));
-    return dtypes::is_int(own) && (is_wider || is_cast_of_all_digits || sees_all_digits(u));
+    return dtypes::is_int(own) && (is_wider || is_cast_of_all_digits || reads_excess_bits(u));
   });
 }
 
@@ -83,7 +83,7 @@ std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays,
   if (renderer == "LLVM" || !differ([](const Comparison&) { return true; })) return {};
   UOpSet exceeding(root.graph());
   find_exceeding_values(root, exceeding);
-  if (has_node_where(root, [&](UOp u) { return is_promoted(u, exceeding); }))
+  if (has_node_where(root, [&](UOp u) { return reads_promoted_source(u, exceeding); }))
     return "C computes small integers as int and half as float, and a cast to a wider type keeps what does not fit "
            "them";
   return {};

@@ -13,20 +13,20 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kMostAccesses = 1 << 22;
-constexpr int64_t kAddresses = 1000000;
+constexpr int64_t kAddressBufferNumber = 1000000;
 
 // The loops around an access, the last of which varies fastest.
 struct LoopNest {
   std::vector<UOp> ranges;
   std::vector<int64_t> sizes;
-  int64_t count = 1;
+  int64_t num_iterations = 1;
 
   bool add_loop(UOp range) {
     if (!range.is(Op::RANGE) || !range.src(0).is_const()) return false;
     const auto size = range.src(0).arg().as_int().to_int64();
-    if (!size || *size < 1 || *size > kMostAccesses / count) return false;
+    if (!size || *size < 1 || *size > kMostAccesses / num_iterations) return false;
     ranges.push_back(range), sizes.push_back(*size);
-    count *= *size;
+    num_iterations *= *size;
     return true;
   }
   std::map<std::string, int64_t> loop_values(int64_t iteration) const {
@@ -82,7 +82,7 @@ std::optional<Array> accessed_addresses(UOp index, const LoopNest& loops, const 
   UOp number = graph.constant(dtypes::index, 0);
   for (size_t i = 0; i < loops.ranges.size(); i++)
     number = number * number.const_like(loops.sizes[i]) + loops.ranges[i];
-  UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(loops.count), {}, kAddresses);
+  UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(loops.num_iterations), {}, kAddressBufferNumber);
   const UOp none_accessed = graph.constant(dtypes::int64, -1);
   UOp address = index.src(1).get_valid().where(index.src(1).get_idx().cast(dtypes::int64), none_accessed);
   if (condition) address = condition.where(address, none_accessed);
@@ -99,22 +99,22 @@ class ArgumentUnits {
  public:
   explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
 
-  bool share_memory(UOp x, UOp y) const {
+  bool are_in_same_memory(UOp x, UOp y) const {
     return x == y || (argument_place(x) && argument_place(y) &&
                       argument_place(x)->memory_number == argument_place(y)->memory_number);
   }
   // Returns the size of a unit in bytes. It divides the element sizes and the offsets of both buffers.
-  int64_t unit(UOp x, UOp y) const {
+  int64_t unit_bytes(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})
       if (auto* p = argument_place(u)) out = std::gcd(out, p->offset_bytes);
     return std::max<int64_t>(out, 1);
   }
   // Returns the number of the first unit of an element in its memory, and the number of units in the element.
-  std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
+  std::pair<int64_t, int64_t> unit_range(UOp buffer, int64_t element, int64_t unit_bytes) const {
     const int64_t size = buffer.dtype().base().itemsize(),
                   offset = argument_place(buffer) ? argument_place(buffer)->offset_bytes : 0;
-    return {(offset + element * size) / unit, size / unit};
+    return {(offset + element * size) / unit_bytes, size / unit_bytes};
   }
 
  private:
@@ -127,17 +127,17 @@ class ArgumentUnits {
 };
 
 // Returns the INDEXes in `value` that load scalars of the memory of `buffer`.
-std::vector<UOp> loads_from_buffer(UOp value, UOp buffer, const ArgumentUnits& places) {
+std::vector<UOp> loads_from_buffer(UOp value, UOp buffer, const ArgumentUnits& argument_units) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
-    if (is_global_scalar_index(u) && places.share_memory(u.src(0), buffer)) out.push_back(u);
+    if (is_global_scalar_index(u) && argument_units.are_in_same_memory(u.src(0), buffer)) out.push_back(u);
   return out;
 }
 
 std::optional<Hazard> find_store_hazard(UOp store, const LoopNest& loops, const VariableValues& variables,
-                                        const ArgumentUnits& places, bool only_shared) {
+                                        const ArgumentUnits& argument_units, bool only_shared) {
   const UOp buffer = store.src(0).src(0);
-  std::vector<UOp> loads = loads_from_buffer(store.src(1), buffer, places);
+  std::vector<UOp> loads = loads_from_buffer(store.src(1), buffer, argument_units);
   std::erase_if(loads, [&](UOp load) {
     const bool is_same_element = load == store.src(0);
     return is_same_element || (only_shared && load.src(0) == buffer);
@@ -155,19 +155,19 @@ std::optional<Hazard> find_store_hazard(UOp store, const LoopNest& loops, const 
         if (!std::ranges::count(all.ranges, r)) is_known = is_known && all.add_loop(r);
     const std::optional<Array> loaded = is_known ? accessed_addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
-    const int64_t unit = places.unit(buffer, load.src(0));
+    const int64_t unit_bytes = argument_units.unit_bytes(buffer, load.src(0));
     std::vector<std::pair<int64_t, int64_t>> by_unit;
-    for (int64_t i = 0; i < loops.count; i++)
+    for (int64_t i = 0; i < loops.num_iterations; i++)
       if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) {
-        const auto [first, count] = places.units(buffer, a, unit);
+        const auto [first, count] = argument_units.unit_range(buffer, a, unit_bytes);
         for (int64_t u = first; u < first + count; u++) by_unit.emplace_back(u, i);
       }
     std::ranges::sort(by_unit);
-    const int64_t inner = all.count / loops.count;
-    for (int64_t i = 0; i < all.count; i++) {
+    const int64_t inner = all.num_iterations / loops.num_iterations;
+    for (int64_t i = 0; i < all.num_iterations; i++) {
       const int64_t a = loaded->as<int64_t>()[size_t(i)];
       if (a < 0) continue;
-      const auto [first, count] = places.units(load.src(0), a, unit);
+      const auto [first, count] = argument_units.unit_range(load.src(0), a, unit_bytes);
       auto it = std::ranges::lower_bound(by_unit, std::pair(first, int64_t(0)));
       for (; it != by_unit.end() && it->first < first + count; ++it) {
         const bool is_store_first = it->second < i / inner;
@@ -175,7 +175,7 @@ std::optional<Hazard> find_store_hazard(UOp store, const LoopNest& loops, const 
         // if the storing iteration copies the element to itself, it changes nothing
         if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
         out = Hazard{"data" + load.src(0).arg().repr(), a, loops.loop_values(it->second), all.loop_values(i),
-                     loops.count, is_store_first};
+                     loops.num_iterations, is_store_first};
         if (is_store_first) return out;
       }
     }

@@ -90,36 +90,36 @@ uint32_t ExprIsolator::union_set(uint32_t a, uint32_t b) {
   return it->second = leaf_set_of(std::move(all));
 }
 
-uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const Bound& bound) {
+uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const BoundRanges& bound) {
   uint32_t out = 0;
   for (size_t i = 0; i < u.num_src(); i++) out = union_set(out, source(u, i, bound).leaf_set);
   return out;
 }
 
-ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
+ExprIsolator::BoundRanges ExprIsolator::bound_ranges_at(UOp u, const BoundRanges& bound) const {
   if (bound.empty()) return {};
-  Bound out;
+  BoundRanges out;
   for (UOp r : bound)
     if (u == r || is_inside_range(u, r)) out.push_back(r);
   return out;
 }
 
-const IsolatedExpr* ExprIsolator::known_expr(UOp u, const Bound& bound) {
+const IsolatedExpr* ExprIsolator::known_expr(UOp u, const BoundRanges& bound) {
   std::vector<uint32_t> key;
-  for (UOp r : bound_at(u, bound)) key.push_back(r.id());
-  Memo& memo = known_exprs_[key];
+  for (UOp r : bound_ranges_at(u, bound)) key.push_back(r.id());
+  ExprMemo& memo = known_exprs_[key];
   auto it = memo.find(u.id());
   return it == memo.end() ? nullptr : &it->second;
 }
 
-const IsolatedExpr& ExprIsolator::isolate_node(UOp root, const Bound& bound) {
+const IsolatedExpr& ExprIsolator::isolate_node(UOp root, const BoundRanges& bound) {
   if (const IsolatedExpr* there = known_expr(root, bound)) return *there;
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known_expr(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // reduce() isolates the term of a REDUCE later, with its ranges in `bound`
+      if (u.is(Op::REDUCE)) {  // isolate_reduce() isolates the term of a REDUCE later, with its ranges in `bound`
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known_expr(s, bound)) stack.push_back(s);
@@ -128,7 +128,7 @@ const IsolatedExpr& ExprIsolator::isolate_node(UOp root, const Bound& bound) {
           if (!known_expr(s, bound)) stack.push_back(s);
       }
       if (stack.size() > before) continue;
-      Bound own = bound_at(u, bound);
+      BoundRanges own = bound_ranges_at(u, bound);
       std::vector<uint32_t> key;
       for (UOp r : own) key.push_back(r.id());
       IsolatedExpr made = make_expr(u, own);
@@ -139,10 +139,10 @@ const IsolatedExpr& ExprIsolator::isolate_node(UOp root, const Bound& bound) {
   return *known_expr(root, bound);
 }
 
-IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::make_expr(UOp u, const BoundRanges& bound) {
   switch (u.op()) {
     case Op::CONST:
-    case Op::VCONST: return constant(u);
+    case Op::VCONST: return isolate_constant(u);
     case Op::RANGE:
       if (std::ranges::find(bound, u) != bound.end()) return {.value = u};
       if (int64_t size = expanded_axis_size(u)) return axis_leaf(u.arg()[0].small_int(), size);
@@ -152,16 +152,16 @@ IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
     case Op::PTRCAT: return vector_of_places(u, bound);
     case Op::DEFINE_GLOBAL:
     case Op::DEFINE_LOCAL:
-    case Op::DEFINE_REG: return define(u);
+    case Op::DEFINE_REG: return isolate_define(u);
     case Op::BIND: return source(u, u.num_src() > 1 && u.src(1).is_const() ? 1 : 0, bound);
-    case Op::AFTER: return after(u, bound);
+    case Op::AFTER: return isolate_after(u, bound);
     case Op::NOOP:
       if (u.num_src()) return source(u, 0, bound);
       break;
-    case Op::INDEX: return index(u, bound);
-    case Op::LOAD: return load(u, bound);
-    case Op::REDUCE: return reduce(u, bound);
-    case Op::WHERE: return where(u, bound);
+    case Op::INDEX: return isolate_index(u, bound);
+    case Op::LOAD: return isolate_load(u, bound);
+    case Op::REDUCE: return isolate_reduce(u, bound);
+    case Op::WHERE: return isolate_where(u, bound);
     case Op::CAST:
       if (u.dtype().is_ptr()) return source(u, 0, bound);
       break;
@@ -181,7 +181,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
 }
 
 // Returns the value of `u`, or a load of its element for an INDEX that is used as a value; null for other addresses.
-UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
+UOp ExprIsolator::value_of(UOp u, const BoundRanges& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_at_place(c, u.dtype(), {})
          : c.is_address()                                         ? UOp()
@@ -193,7 +193,7 @@ UOp ExprIsolator::load_value(UOp u) {
   return value_of(u, {});
 }
 
-IsolatedExpr ExprIsolator::isolate_elementwise(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_elementwise(UOp u, const BoundRanges& bound) {
   std::vector<UOp> src;
   std::vector<UOp> valids;
   bool has_valid = false;
@@ -225,7 +225,7 @@ IsolatedExpr ExprIsolator::isolate_elementwise(UOp u, const Bound& bound) {
   return out;
 }
 
-IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::vector_of_places(UOp u, const BoundRanges& bound) {
   std::vector<UOp> offsets;
   const IsolatedExpr first = source(u, 0, bound);
   if (u.is(Op::GEP)) {
@@ -254,7 +254,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
           .leaf_set = leaf_set_of_sources(u, bound)};
 }
 
-IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_where(UOp u, const BoundRanges& bound) {
   UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
   if (!cond || !yes || !no) return make_leaf(u, bound);
   IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = leaf_set_of_sources(u, bound)};
@@ -271,7 +271,7 @@ IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   return out;
 }
 
-IsolatedExpr ExprIsolator::constant(UOp u) {
+IsolatedExpr ExprIsolator::isolate_constant(UOp u) {
   if (!u.arg().is_tuple() && !u.is_invalid()) return {.value = graph_.node(u.op(), u.dtype(), {}, u.arg())};
   size_t n = size_t(u.dtype().count());
   std::vector<Const> numbers, valid;
@@ -313,7 +313,7 @@ UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64
   return each > 1 ? graph_.node(Op::VECTORIZE, vector.dtype().scalar().vec(each), out) : out[0];
 }
 
-IsolatedExpr ExprIsolator::isolate_unroll(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_unroll(UOp u, const BoundRanges& bound) {
   IsolatedExpr from = source(u, 0, bound);
   if (!u.dtype().is_ptr() && from.is_address())
     from.memory = {}, from.valid = {}, from.value = value_of(u.src(0), bound);
@@ -358,7 +358,7 @@ uint32_t ExprIsolator::leaf_set_without(uint32_t leaves, std::span<const Arg> ax
   return leaf_set_of(std::move(rest));
 }
 
-IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_contract(UOp u, const BoundRanges& bound) {
   const IsolatedExpr from = source(u, 0, bound);
   UOp value = value_of(u.src(0), bound);
   auto unknown = [&] {
@@ -373,7 +373,7 @@ IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
           .leaf_set = leaf_set_without(from.leaf_set, u.arg().items())};
 }
 
-IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::make_leaf(UOp u, const BoundRanges& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = exprs_of_leaves_.find(u.id()); it != exprs_of_leaves_.end()) return it->second;
   for (const ExprLeaf& l : leaves_)
@@ -401,7 +401,7 @@ IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
   return exprs_of_leaves_[u.id()] = {.value = value, .leaf_set = leaf_set_of({number})};
 }
 
-IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_index(UOp u, const BoundRanges& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   auto unknown = [&] { return u.dtype().is_ptr() ? IsolatedExpr{} : make_leaf(u, bound); };
   if (!base.is_address() || u.num_src() < 2 || u.num_src() > 3) return unknown();
@@ -449,7 +449,7 @@ UOp ExprIsolator::load_at_place(const IsolatedExpr& place, DType dtype, UOp alt)
   return n > 1 ? graph_.node(Op::VECTORIZE, dtype.scalar().vec(n), elements) : elements[0];
 }
 
-IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_load(UOp u, const BoundRanges& bound) {
   const IsolatedExpr place = source(u, 0, bound);
   if (!place.is_address()) return make_leaf(u, bound);
   UOp alt;
@@ -459,8 +459,8 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : make_leaf(u, bound);
 }
 // Makes the REDUCE a leaf if it cannot be isolated or is too much work.
-IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
-  Bound inside = bound;
+IsolatedExpr ExprIsolator::isolate_reduce(UOp u, const BoundRanges& bound) {
+  BoundRanges inside = bound;
   std::vector<UOp> src(1);
   int64_t iterations = 1;
   std::vector<Arg> axes;

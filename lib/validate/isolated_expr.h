@@ -61,7 +61,7 @@ class ExprIsolator {
   // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is none.
   UOp load_value(UOp u);
 
-  UOp point() const { return sample_point_; }            // returns the RANGE over the sample points
+  UOp point_range() const { return sample_point_; }            // returns the RANGE over the sample points
   std::span<const ExprLeaf> leaf_list() const { return leaves_; }
   const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
   uint32_t union_set(uint32_t a, uint32_t b);                // returns the number of the union of two sets of leaves
@@ -69,41 +69,41 @@ class ExprIsolator {
   int64_t num_leaf_slots() const { return num_leaf_slots_; }
 
  private:
-  using Bound = std::vector<UOp>;
-  using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
+  using BoundRanges = std::vector<UOp>;
+  using ExprMemo = std::unordered_map<uint32_t, IsolatedExpr>;
 
-  const IsolatedExpr& isolate_node(UOp u, const Bound& bound);
-  const IsolatedExpr* known_expr(UOp u, const Bound& bound);
-  Bound bound_at(UOp u, const Bound& bound) const;
-  IsolatedExpr make_expr(UOp u, const Bound& bound);
-  const IsolatedExpr& source(UOp u, size_t i, const Bound& bound) { return *known_expr(u.src(i), bound); }
-  UOp value_of(UOp u, const Bound& bound);
-  IsolatedExpr isolate_elementwise(UOp u, const Bound& bound);
-  IsolatedExpr vector_of_places(UOp u, const Bound& bound);
-  IsolatedExpr where(UOp u, const Bound& bound);
-  IsolatedExpr constant(UOp u);
-  IsolatedExpr define(UOp u);
-  IsolatedExpr after(UOp u, const Bound& bound);
+  const IsolatedExpr& isolate_node(UOp u, const BoundRanges& bound);
+  const IsolatedExpr* known_expr(UOp u, const BoundRanges& bound);
+  BoundRanges bound_ranges_at(UOp u, const BoundRanges& bound) const;
+  IsolatedExpr make_expr(UOp u, const BoundRanges& bound);
+  const IsolatedExpr& source(UOp u, size_t i, const BoundRanges& bound) { return *known_expr(u.src(i), bound); }
+  UOp value_of(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_elementwise(UOp u, const BoundRanges& bound);
+  IsolatedExpr vector_of_places(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_where(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_constant(UOp u);
+  IsolatedExpr isolate_define(UOp u);
+  IsolatedExpr isolate_after(UOp u, const BoundRanges& bound);
   IsolatedExpr make_memory_expr(UOp u, UOp define, int64_t number, int64_t size);
-  IsolatedExpr index(UOp u, const Bound& bound);
-  IsolatedExpr load(UOp u, const Bound& bound);
-  IsolatedExpr reduce(UOp u, const Bound& bound);
+  IsolatedExpr isolate_index(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_load(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_reduce(UOp u, const BoundRanges& bound);
   IsolatedExpr axis_leaf(int64_t axis, int64_t size);
   UOp value_at_position(UOp vector, std::span<const Arg> axes, int64_t each);
   std::vector<UOp> values_at_all_positions(UOp value, std::span<const Arg> axes);
   uint32_t leaf_set_without(uint32_t leaves, std::span<const Arg> axes);
-  IsolatedExpr isolate_unroll(UOp u, const Bound& bound);
-  IsolatedExpr isolate_contract(UOp u, const Bound& bound);
-  IsolatedExpr make_leaf(UOp u, const Bound& bound);
+  IsolatedExpr isolate_unroll(UOp u, const BoundRanges& bound);
+  IsolatedExpr isolate_contract(UOp u, const BoundRanges& bound);
+  IsolatedExpr make_leaf(UOp u, const BoundRanges& bound);
   UOp load_at_place(const IsolatedExpr& place, DType dtype, UOp alt);
   UOp logical_and(UOp a, UOp b);
   uint32_t leaf_set_of(std::vector<uint32_t> leaves);
-  uint32_t leaf_set_of_sources(UOp u, const Bound& bound);
+  uint32_t leaf_set_of_sources(UOp u, const BoundRanges& bound);
 
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp sample_point_;
-  std::map<std::vector<uint32_t>, Memo> known_exprs_;
+  std::map<std::vector<uint32_t>, ExprMemo> known_exprs_;
   std::vector<ExprLeaf> leaves_;
   std::map<uint32_t, IsolatedExpr> exprs_of_leaves_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;

@@ -12,7 +12,7 @@ static int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
-IsolatedExpr ExprIsolator::define(UOp u) {
+IsolatedExpr ExprIsolator::isolate_define(UOp u) {
   int64_t size = size_in_scalars(u);
   int64_t number = kLeafArrayNumber + 2 + int64_t(memories_.size());
   if (u.is(Op::DEFINE_GLOBAL)) {
@@ -40,7 +40,7 @@ IsolatedExpr ExprIsolator::make_memory_expr(UOp u, UOp define, int64_t number, i
 // Adds a memory for a buffer after the stores on which the AFTER `u` depends, because stores change the content. AFTERs
 // of one buffer with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies share the memory.
 // Without such nodes, returns the memory of the buffer itself.
-IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_after(UOp u, const BoundRanges& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_address()) return base;
   std::vector<UOp> stack(u.src().begin() + 1, u.src().end());

@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-std::optional<int64_t> integer_in(const Arrays& arrays, const std::string& name) {
+std::optional<int64_t> integer_from_array(const Arrays& arrays, const std::string& name) {
   const Array* a = find_array(arrays, name);
   if (!a) return std::nullopt;
   if (a->size() != 1 || !dtypes::is_int(a->dtype()))
@@ -62,7 +62,7 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
     for (const VariableSpec& v : kernel.variables()) {
       if (auto given = from.option_values.find(v.name); given != from.option_values.end()) {
         out[v.name] = {given->second, "--var"};
-      } else if (auto value = from.file_arrays ? integer_in(*from.file_arrays, v.name) : std::nullopt) {
+      } else if (auto value = from.file_arrays ? integer_from_array(*from.file_arrays, v.name) : std::nullopt) {
         out[v.name] = {*value, "--inputs"};
       } else if (auto bound = from.recorded_values.find(v.name); bound != from.recorded_values.end()) {
         out[v.name] = {bound->second, "recorded"};
@@ -108,13 +108,16 @@ std::string chosen_values_text(const ChosenVariables& chosen) {
 
 namespace {
 
-constexpr OpSet kMemory = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};
+constexpr OpSet kArrayOps = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};
 // Ops whose result consists of elements of their first source and zeros, so that it has the signs of this source.
-constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP, Op::INDEX};
+constexpr OpSet kSignOfFirstSource =
+    ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP, Op::INDEX};
 // Ops whose result is not negative if none of their sources is negative.
-constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::STACK, Op::MULACC};
+constexpr OpSet kNonnegativeIfSourcesAre = {Op::ADD,  Op::MUL,       Op::FDIV,  Op::RECIPROCAL,
+                                            Op::CAST, Op::VECTORIZE, Op::STACK, Op::MULACC};
 // Ops that may store to arrays in a way that the graph does not show.
-constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
+constexpr OpSet kHiddenStoreOps = {Op::CALL,          Op::FUNCTION,        Op::KERNEL,
+                                   Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
 
 // Finds nodes whose values are never negative, if the arrays in `positive` contain no negative number. A NaN does not
 // count as negative.
@@ -131,7 +134,7 @@ class SignAnalysis {
   bool infer_nonnegative(UOp u) const {
     auto known = [&](UOp s) { return is_nonnegative(s); };
     auto is_known_or_no_float = [&](UOp s) { return known(s) || !dtypes::is_float(s.dtype()); };
-    if (u.in(kMemory)) return nonnegative_arrays_.contains(u);
+    if (u.in(kArrayOps)) return nonnegative_arrays_.contains(u);
     if (u.is(Op::LOAD)) return known(u.src(0)) && std::ranges::all_of(u.src().subspan(1), is_known_or_no_float);
     if (u.num_src() > 0 && u.in({Op::INDEX, Op::AFTER}) && !u.dtype().is_value()) return known(u.src(0));
     if (!u.dtype().is_value()) return false;
@@ -143,8 +146,9 @@ class SignAnalysis {
     if (u.is(Op::MAX)) return std::ranges::any_of(u.src(), known);
     if (u.is(Op::ASSIGN)) return known(u.src(1));
     if (u.is(Op::WHERE)) return known(u.src(1)) && known(u.src(2));
-    if (u.in(kKeeps)) return std::ranges::all_of(u.src(), known);
-    return u.num_src() > 0 && (u.in(kSame) || u.in({Op::REDUCE, Op::REDUCE_AXIS, Op::AFTER})) && known(u.src(0));
+    if (u.in(kNonnegativeIfSourcesAre)) return std::ranges::all_of(u.src(), known);
+    return u.num_src() > 0 && (u.in(kSignOfFirstSource) || u.in({Op::REDUCE, Op::REDUCE_AXIS, Op::AFTER})) &&
+           known(u.src(0));
   }
   static bool is_nonnegative_integer(UOp u) { return dtypes::is_int(u.dtype()) && u.vmin().as_int() >= Int(0); }
 
@@ -154,7 +158,7 @@ class SignAnalysis {
 
 void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
   for (UOp u : nodes)
-    if (u.in(kMemory) && dtypes::is_float(u.dtype().base())) out.insert(u);
+    if (u.in(kArrayOps) && dtypes::is_float(u.dtype().base())) out.insert(u);
 }
 
 // Returns `roots` and the nodes below them, without the nodes for which `stops` is true and those only below these.
@@ -201,13 +205,14 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
   auto stores_negative = [&](UOp u) {
     if (!u.in({Op::STORE, Op::ASSIGN})) return false;
     UOp memory = u.src(0);
-    while (!memory.in(kMemory) && memory.num_src() > 0) memory = memory.src(0);
+    while (!memory.in(kArrayOps) && memory.num_src() > 0) memory = memory.src(0);
     return positive.contains(memory) && !second.is_nonnegative(u.src(1));
   };
   auto is_memory_of_kernel = [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}); };
   const std::vector<UOp> below = nodes_reachable_from(negative_operands(second), [](UOp) { return false; });
-  const bool is_hidden = std::ranges::any_of(nodes, [&](UOp u) { return u.in(kOpaque) || stores_negative(u); }) ||
-                         std::ranges::any_of(below, is_memory_of_kernel);
+  const bool is_hidden =
+      std::ranges::any_of(nodes, [&](UOp u) { return u.in(kHiddenStoreOps) || stores_negative(u); }) ||
+      std::ranges::any_of(below, is_memory_of_kernel);
   add_float_arrays(is_hidden ? nodes : below, positive);
   for (UOp u : nodes)
     if (positive.contains(u)) out.push_back(u);

@@ -17,7 +17,7 @@ Status take_expected_arrays(Arrays& expected, const Executable& kernel, const st
           if (b.is_written) stores += (stores.empty() ? "" : ", ") + b.name();
         throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
       }
-      auto same = with_dtype_of_bits(std::move(e.array), spec->dtype, e.name);
+      auto same = reinterpret_raw_bits(std::move(e.array), spec->dtype, e.name);
       if (!same || (spec->num_elements >= 0 && same->size() != spec->num_elements))
         throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message),
                            .file = file,
@@ -43,7 +43,7 @@ Status KernelTrial::begin_trial(const Executable& kernel) {
                                .recorded_values = given_inputs_.recorded_variables,
                                .seed = given_inputs_.seed};
     ChosenVariables chosen = choose_variables(kernel, from).value_or_throw();
-    kernel.arguments(chosen_values_of(chosen)).value_or_throw();
+    kernel.variable_arguments(chosen_values_of(chosen)).value_or_throw();
     begin_trial(std::move(chosen), std::move(make_input_arrays(kernel.buffers(), given_inputs_.arrays,
                                                                given_inputs_.arrays_file, input_distribution_)
                                                  .value_or_throw()));

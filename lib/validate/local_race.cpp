@@ -17,7 +17,8 @@ constexpr size_t kMostAccesses = 1 << 14;  // most accesses since a barrier; tho
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostComparisons = 1 << 24;  // most comparisons of elements for one pair of accesses
 constexpr size_t kMostLoops = 6;
-constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
+// largest operand that is evaluated, so that no product overflows 64 bits
+constexpr int64_t kMaxOperandMagnitude = 1 << 30;
 
 using IndexValues = std::unordered_map<UOp, int64_t>;
 
@@ -35,7 +36,7 @@ std::optional<int64_t> value_of(UOp u, IndexValues& known) {
     std::vector<int64_t> s;
     for (UOp x : u.src()) {
       auto v = value_of(x, known);
-      if (!v || *v > kMostOperand || *v < -kMostOperand) return std::nullopt;
+      if (!v || *v > kMaxOperandMagnitude || *v < -kMaxOperandMagnitude) return std::nullopt;
       s.push_back(*v);
     }
     auto floor_div = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
@@ -86,13 +87,14 @@ struct MemoryAccess {
   std::vector<LoopIteration> loops;  // the loops around the access, from the outermost
 };
 
-// `iteration` has the iteration of each loop around the access; kAny if address and gates do not depend on the loop.
+// `iteration` has the iteration of each loop around the access; kAnyIteration if address and gates do not depend on the
+// loop.
 struct ElementAccess {
   int64_t element, thread;
   std::array<int64_t, kMostLoops> iteration;
   auto operator<=>(const ElementAccess&) const = default;
 };
-constexpr int64_t kAny = -1;
+constexpr int64_t kAnyIteration = -1;
 using ElementAccesses = std::vector<ElementAccess>;
 
 class RaceFinder {
@@ -102,7 +104,7 @@ class RaceFinder {
       if (is_thread_index(u)) threads_.push_back(u);
   }
 
-  std::optional<LocalRace> find() {
+  std::optional<LocalRace> find_first_race() {
     if (threads_.empty()) return std::nullopt;
     walk_list(0, list_.size());
     return std::move(found_race_);
@@ -173,11 +175,12 @@ class RaceFinder {
     const bool is_earlier = is_earlier_iteration(a, b, same);
     auto may_precede = [&](const ElementAccess& p, const ElementAccess& q) {
       for (size_t i = 0; i < same; i++)
-        if (p.iteration[i] != kAny && q.iteration[i] != kAny && p.iteration[i] != q.iteration[i]) return false;
+        if (p.iteration[i] != kAnyIteration && q.iteration[i] != kAnyIteration && p.iteration[i] != q.iteration[i])
+          return false;
       if (!is_earlier) return true;
       const int64_t last = constant_value(a.loops[same].loop.src(0)).value_or(INT64_MAX) - 1;
       const int64_t first = std::max<int64_t>(p.iteration[same], 0);
-      return first < (q.iteration[same] == kAny ? last : q.iteration[same]);
+      return first < (q.iteration[same] == kAnyIteration ? last : q.iteration[same]);
     };
     size_t comparisons = 0;
     for (size_t i = 0, j = 0; i < x->size() && j < y->size();) {
@@ -243,7 +246,7 @@ class RaceFinder {
       auto element = value_of(at, now);
       if (!element) return std::nullopt;
       ElementAccess touch{*element, p / iterations, {}};
-      touch.iteration.fill(kAny);
+      touch.iteration.fill(kAnyIteration);
       for (size_t i = 0; i < a.loops.size(); i++)
         if (auto it = now.find(a.loops[i].loop); it != now.end()) touch.iteration[i] = it->second;
       for (int64_t w = 0; w < a.width; w++, touch.element++) out.push_back(touch);
@@ -265,7 +268,7 @@ class RaceFinder {
 
 }  // namespace
 
-std::optional<LocalRace> find(std::span<const UOp> list) { return RaceFinder(list).find(); }
+std::optional<LocalRace> find_first_race(std::span<const UOp> list) { return RaceFinder(list).find_first_race(); }
 
 }  // namespace tgc::local_races
 
@@ -280,6 +283,6 @@ std::string LocalRace::text() const {
                      : second + " loads " + name + ", which " + first + " stores, with no barrier in between";
 }
 
-std::optional<LocalRace> find_local_race(std::span<const UOp> list) { return local_races::find(list); }
+std::optional<LocalRace> find_local_race(std::span<const UOp> list) { return local_races::find_first_race(list); }
 
 }  // namespace tgc

@@ -11,10 +11,10 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostEvaluated = 200'000'000;
+constexpr int64_t kMaxWorkSteps = 200'000'000;
 // most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
-constexpr int kMostFollowed = 10'000;
-constexpr int kMostDepth = 100'000;
+constexpr int kMaxFollowedNodes = 10'000;
+constexpr int kMaxRecursionDepth = 100'000;
 constexpr size_t kMostLoops = 256;
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
@@ -66,7 +66,7 @@ UOp memory_of(UOp u) {
 
 }  // namespace
 
-Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int64_t element) {
+Result<std::vector<NanStep>> NanOriginFinder::find_steps(std::string_view output, int64_t element) {
   return catch_failures([&] {
     for (UOp u : toposort(ast_)) {
       if (!u.is(Op::STORE) || !u.src(0).is(Op::INDEX)) continue;
@@ -86,7 +86,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
 
 // If an iteration of the loops in the index of `store` stores to the element, returns true and keeps the values of the
 // loops in this iteration in loop_values_.
-bool NanOrigin::is_stored_at(UOp store, int64_t element) {
+bool NanOriginFinder::is_stored_at(UOp store, int64_t element) {
   const UOp index = store.src(0).src(1);
   const std::vector<UOp> ranges = ranges_of(index);
   bool found = false;
@@ -99,7 +99,7 @@ bool NanOrigin::is_stored_at(UOp store, int64_t element) {
 }
 
 template <class Each>
-void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
+void NanOriginFinder::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
   std::vector<int64_t> sizes;
   for (UOp r : ranges) {
     const Const size = value_of(r.src(0));
@@ -122,15 +122,15 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
   }
 }
 
-void NanOrigin::count_work_step() {
-  if (++num_work_steps_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
+void NanOriginFinder::count_work_step() {
+  if (++num_work_steps_ > kMaxWorkSteps) throw Failure("the kernel is too large to be evaluated at one element");
   if (num_work_steps_ % 65536 == 0) throw_if_late();
 }
 
 // Limits the depth of the recursion, and makes sure that the stack suffices.
 template <class Recurse>
-auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
-  if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
+auto NanOriginFinder::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
+  if (++recursion_depth_ > kMaxRecursionDepth) throw Failure("the kernel's expressions are nested too deeply");
   const struct DepthGuard {
     int& depth;
     ~DepthGuard() { depth--; }
@@ -138,7 +138,7 @@ auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) 
   return recursion_depth_ % (kStackCheckLevels / 2) == 0 ? call_with_stack(recurse) : recurse();
 }
 
-const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
+const std::vector<UOp>& NanOriginFinder::ranges_of(UOp u) {
   if (auto it = known_nodes_.find(u); it != known_nodes_.end()) return it->second.ranges;
   for (UOp n : toposort(u)) {
     if (known_nodes_.contains(n)) continue;
@@ -154,7 +154,7 @@ const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
   return known_nodes_.at(u).ranges;
 }
 
-Const NanOrigin::value_of(UOp u) {
+Const NanOriginFinder::value_of(UOp u) {
   const std::vector<UOp>& ranges = ranges_of(u);
   std::vector<int64_t> at;
   for (UOp r : ranges) {
@@ -170,7 +170,7 @@ Const NanOrigin::value_of(UOp u) {
   return out;
 }
 
-Const NanOrigin::compute_value(UOp u) {
+Const NanOriginFinder::compute_value(UOp u) {
   switch (u.op()) {
     case Op::CONST: return u.is_invalid() ? Const::invalid() : truncate(u.arg().to_const(), u.dtype());
     case Op::RANGE: return loop_values_.at(u);
@@ -193,7 +193,7 @@ Const NanOrigin::compute_value(UOp u) {
   return apply_operation(u, operands);
 }
 
-Const NanOrigin::apply_operation(UOp u, std::span<const Const> operands) {
+Const NanOriginFinder::apply_operation(UOp u, std::span<const Const> operands) {
   if (std::ranges::any_of(operands, &Const::is_invalid)) return Const::invalid();
   const std::vector<Arg> args(operands.begin(), operands.end());
   const Op op = u.is(Op::REDUCE) ? u.arg().op() : u.op();
@@ -201,7 +201,7 @@ Const NanOrigin::apply_operation(UOp u, std::span<const Const> operands) {
   return exec_alu(u.graph(), op, u.dtype(), args).to_const();
 }
 
-Const NanOrigin::load_value(UOp index) {
+Const NanOriginFinder::load_value(UOp index) {
   const UOp memory = memory_of(index.src(0));
   const Const at = value_of(index.src(1));
   if (at.is_invalid()) return dtypes::as_const(0, memory.dtype().base());
@@ -228,7 +228,7 @@ Const NanOrigin::load_value(UOp index) {
   }
 }
 
-Const NanOrigin::cast_value(UOp u) {
+Const NanOriginFinder::cast_value(UOp u) {
   const Const from = value_of(u.src(0));
   if (from.is_invalid()) return from;
   if (is_nan_or_infinite(from) && !dtypes::is_float(u.dtype()))
@@ -236,7 +236,7 @@ Const NanOrigin::cast_value(UOp u) {
   return truncate(dtypes::as_const(from, u.dtype()), u.dtype());
 }
 
-Const NanOrigin::reduce_value(UOp u) {
+Const NanOriginFinder::reduce_value(UOp u) {
   Const sum = identity_element(u.arg().op(), u.dtype());
   for_each_iteration(u.src().subspan(1), [&] {
     const Const operands[] = {sum, value_of(u.src(0))};
@@ -246,12 +246,12 @@ Const NanOrigin::reduce_value(UOp u) {
   return sum;
 }
 
-void NanOrigin::follow_origin(UOp u) {
-  if (++num_followed_nodes_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
+void NanOriginFinder::follow_origin(UOp u) {
+  if (++num_followed_nodes_ > kMaxFollowedNodes) throw Failure("too many operations lead to the bad element");
   call_one_level_deeper([&] { follow_operands(u); });
 }
 
-void NanOrigin::follow_operands(UOp u) {
+void NanOriginFinder::follow_operands(UOp u) {
   if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow_origin(u.src(0));
   if (u.is(Op::CONST)) return;
   if (u.is(Op::REDUCE)) return follow_reduce(u);
@@ -279,7 +279,7 @@ void NanOrigin::follow_operands(UOp u) {
   if (infinite == 0 || is_nan(result)) add_step(u, operands, result);
 }
 
-void NanOrigin::follow_reduce(UOp u) {
+void NanOriginFinder::follow_reduce(UOp u) {
   const Const identity = identity_element(u.arg().op(), u.dtype());
   const bool seeks_nan = is_nan(value_of(u));
   Const sum = identity;
@@ -304,7 +304,7 @@ void NanOrigin::follow_reduce(UOp u) {
   loop_nest_.resize(outer);
 }
 
-void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
+void NanOriginFinder::add_step(UOp u, std::span<const Const> operands, Const result) {
   std::string origins;
   if (!u.is(Op::REDUCE))
     for (UOp s : u.src())
@@ -316,7 +316,7 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
 }
 
 // Returns a text such as "0 = exp2(-250.1)"; may be empty.
-std::string NanOrigin::origin_text_of(UOp operand) {
+std::string NanOriginFinder::origin_text_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);
   if (operand.in({Op::CONST, Op::RANGE}) || is_nan_or_infinite(value_of(operand))) return {};
@@ -329,7 +329,7 @@ std::string NanOrigin::origin_text_of(UOp operand) {
   return number + expression_text(operand, operands);
 }
 
-std::string NanOrigin::loop_values_text() const {
+std::string NanOriginFinder::loop_values_text() const {
   std::string out;
   for (UOp r : loop_nest_) out += (out.empty() ? "r" : ", r") + range_str(r) + "=" + std::to_string(loop_values_.at(r));
   return out;

@@ -1,5 +1,5 @@
-// NanOrigin finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers: it evaluates
-// the AST at one element of an output, and follows the bad value back.
+// NanOriginFinder finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers: it
+// evaluates the AST at one element of an output, and follows the bad value back.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -22,10 +22,10 @@ struct NanStep {
   std::string loaded_array;    // name of the array from which the bad value was loaded; empty if the kernel computed it
 };
 
-class NanOrigin {
+class NanOriginFinder {
  public:
   // `ast` is the kernel's AST in tgc's IR. `arrays` has the arrays that the kernel reads, by name ("data1").
-  NanOrigin(UOp ast, const Arrays& arrays, const VariableValues& variables)
+  NanOriginFinder(UOp ast, const Arrays& arrays, const VariableValues& variables)
       : ast_(ast), input_arrays_(arrays), variable_values_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if the element is not stored, if it is finite

@@ -31,7 +31,7 @@ Arrays floats(std::vector<float> a, std::vector<float> b) {
 }
 
 std::string steps(const InputGraph& in, const Arrays& arrays, int64_t element) {
-  auto found = NanOrigin(in.root, arrays, {}).find_steps("data0", element);
+  auto found = NanOriginFinder(in.root, arrays, {}).find_steps("data0", element);
   if (!found) return found.diag().message;
   std::string out;
   for (const NanStep& s : *found)

@@ -34,16 +34,17 @@ double least_normal(DType dtype) {
 
 UOp magnitude(UOp x) { return x.maximum(x.neg()); }
 
-constexpr double kFewBits = 16;
-constexpr OpSet kRounds = {Op::ADD,        Op::SUB,  Op::MUL,  Op::FDIV, Op::MULACC, Op::POW,
-                           Op::RECIPROCAL, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN};
-constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
+constexpr double kNearEqualBits = 16;
+constexpr OpSet kRoundingOps = {Op::ADD,        Op::SUB,  Op::MUL,  Op::FDIV, Op::MULACC, Op::POW,
+                                Op::RECIPROCAL, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN};
+constexpr OpSet kOverflowingOps = {Op::ADD, Op::SUB, Op::MUL};
 
 class RoundingPerturber {
  public:
   RoundingPerturber(Graph& graph, int way)
-      : way_(way % kRoundingWayOffset), perturbs_roundings_only_(way >= kRoundingWayOffset), perturbed_nodes_(graph),
-        inexact_nodes_(graph), computed_nodes_(graph) {}
+      : perturbation_number_(way % kRoundingPerturbationOffset),
+        perturbs_roundings_only_(way >= kRoundingPerturbationOffset), perturbed_nodes_(graph), inexact_nodes_(graph),
+        computed_nodes_(graph) {}
 
   UOp perturb(UOp root) {
     size_t number = 0;
@@ -77,7 +78,7 @@ class RoundingPerturber {
   }
   static bool rounds(UOp u) {
     if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
-    return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
+    return u.in(kRoundingOps) || (u.is(Op::CAST) && is_narrowing(u));
   }
   static bool is_power_of_two(UOp u) {
     int exponent;
@@ -87,9 +88,11 @@ class RoundingPerturber {
     return dtypes::is_float(cast.src(0).dtype()) && dtype_epsilon(cast.dtype()) > dtype_epsilon(cast.src(0).dtype());
   }
 
-  bool has_noise() const { return way_ > 0; }
-  bool flips_comparisons() const { return way_ < kNumPerturbations / 2; }
-  bool rounds_up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
+  bool has_noise() const { return perturbation_number_ > 0; }
+  bool flips_comparisons() const { return perturbation_number_ < kNumPerturbations / 2; }
+  bool rounds_up(size_t number) const {
+    return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * perturbation_number_)) & 1;
+  }
   UOp scale_by_epsilons(UOp x, bool more, double bits) const {
     double e = (more ? bits : -bits) * dtype_epsilon(x.dtype()), least = least_normal(x.dtype());
     if (!e) return x;
@@ -101,17 +104,17 @@ class RoundingPerturber {
   // smallest. Returns `number` if only roundings are perturbed.
   UOp replacement_integer(UOp number) const {
     if (perturbs_roundings_only_) return number;
-    UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
-    if (way_ != 1 && way_ != 2) return small;
+    UOp small = number.const_like(Const(int64_t(37 + 24 * perturbation_number_)));
+    if (perturbation_number_ != 1 && perturbation_number_ != 2) return small;
     DType d = number.dtype().scalar();
-    UOp end = number.const_like(way_ == 1 ? dtypes::max(d) : dtypes::min(d));
+    UOp end = number.const_like(perturbation_number_ == 1 ? dtypes::max(d) : dtypes::min(d));
     return number.ne(end).where(end, small);
   }
 
   UOp perturb_node(UOp u, const std::vector<UOp>& src, size_t number) const {
     const Const zero = int64_t(0);
     UOp same = u.with_src(src);
-    if (way_ == kWideSumsWay) return wide_sum(u, src).value_or(same);
+    if (perturbation_number_ == kWideSumsPerturbation) return make_wide_sum(u, src).value_or(same);
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
     if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
       return perturb_integer_cast(u, src[0]);
@@ -125,18 +128,19 @@ class RoundingPerturber {
       UOp fits = u.is(Op::SHL) ? perturb_integer(u, same, src) : same;
       return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(fits, replacement_integer(same));
     }
-    return u.in(kMayOverflow) ? perturb_integer(u, same, src) : same;
+    return u.in(kOverflowingOps) ? perturb_integer(u, same, src) : same;
   }
 
   UOp perturb_float(UOp u, UOp same, const std::vector<UOp>& src, size_t number) const {
     if (u.is(Op::MAX))
-      return way_ % 2 ? src[0].lt(src[1]).where(src[1], src[0]) : src[1].lt(src[0]).where(src[0], src[1]);
+      return perturbation_number_ % 2 ? src[0].lt(src[1]).where(src[1], src[0])
+                                      : src[1].lt(src[0]).where(src[0], src[1]);
     if (u.is(Op::REDUCE)) return perturb_reduction(u, src);
     if (u.is(Op::TRUNC)) return u.with_src({perturb_jump_operand(u.src(0), src[0])});
     return has_noise() && rounds(u) ? scale_by_epsilons(same, rounds_up(number), 1) : same;
   }
 
-  static std::optional<UOp> wide_sum(UOp u, std::vector<UOp> src) {
+  static std::optional<UOp> make_wide_sum(UOp u, std::vector<UOp> src) {
     const DType d = u.dtype(), wide = dtypes::float64.vec(d.count());
     if (!u.is(Op::REDUCE) || u.arg().op() != Op::ADD || !dtypes::is_float(d)) return std::nullopt;
     src[0] = src[0].cast(wide);
@@ -149,7 +153,8 @@ class RoundingPerturber {
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && dtype_epsilon(u.dtype())) {
       UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
       if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
-      src[0] = odd.where(scale_by_epsilons(src[0], way_ % 2, 1), scale_by_epsilons(src[0], !(way_ % 2), 1));
+      src[0] = odd.where(scale_by_epsilons(src[0], perturbation_number_ % 2, 1),
+                         scale_by_epsilons(src[0], !(perturbation_number_ % 2), 1));
     }
     return u.with_src(src);
   }
@@ -162,9 +167,9 @@ class RoundingPerturber {
       all[0] = value;
       return u.with_src(all).with_arg(op);
     };
-    const double instead = way_ % 2 ? -INFINITY : INFINITY;
+    const double instead = perturbation_number_ % 2 ? -INFINITY : INFINITY;
     const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
-    if (way_ < kNumPerturbations / 2) return most;
+    if (perturbation_number_ < kNumPerturbations / 2) return most;
     const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
     return nans.ne(nans).where(nans, most);
   }
@@ -174,7 +179,7 @@ class RoundingPerturber {
   UOp perturb_comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!flips_comparisons() || !(inexact_nodes_.contains(u.src(0)) || inexact_nodes_.contains(u.src(1)))) return same;
     UOp size_of_both = magnitude(src[0]).maximum(magnitude(src[1]));
-    UOp apart = (size_of_both * size_of_both.const_like(kFewBits * dtype_epsilon(src[0].dtype())))
+    UOp apart = (size_of_both * size_of_both.const_like(kNearEqualBits * dtype_epsilon(src[0].dtype())))
                     .lt(magnitude(src[0] + src[1].neg()));
     return same.ne(apart.logical_not());
   }
@@ -182,7 +187,7 @@ class RoundingPerturber {
   // `made` is the perturbed operand `x` of an op whose result jumps at integers. Returns `made`, changed by a few more
   // bits if `x` is inexact.
   UOp perturb_jump_operand(UOp x, UOp made) const {
-    return inexact_nodes_.contains(x) ? scale_by_epsilons(made, way_ % 2, kFewBits / 2) : made;
+    return inexact_nodes_.contains(x) ? scale_by_epsilons(made, perturbation_number_ % 2, kNearEqualBits / 2) : made;
   }
   UOp perturb_integer_cast(UOp u, UOp x) const {
     x = perturb_jump_operand(u.src(0), x);
@@ -201,7 +206,7 @@ class RoundingPerturber {
     return exact.eq(same.cast(wide)).where(same, replacement_integer(same));
   }
 
-  int way_;
+  int perturbation_number_;
   bool perturbs_roundings_only_;
   UOpMap<UOp> perturbed_nodes_;
   UOpSet inexact_nodes_;

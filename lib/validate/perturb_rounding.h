@@ -24,9 +24,9 @@ inline constexpr int kNumPerturbations = 4;
 UOp perturb_rounding(UOp root, int way);
 
 // Added to a way, this makes perturb_rounding() leave the results that C leaves undefined as REF computes them.
-inline constexpr int kRoundingWayOffset = 8;
+inline constexpr int kRoundingPerturbationOffset = 8;
 
 // A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64.
-inline constexpr int kWideSumsWay = kNumPerturbations;
+inline constexpr int kWideSumsPerturbation = kNumPerturbations;
 
 }  // namespace tgc

@@ -78,18 +78,18 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
     const bool rechecks = recheck == Recheck::Always || (recheck == Recheck::IfCheap && is_recheck_cheap(root, out));
     if (!rechecks && !options.should_accept_rounding) return out;
     const double seconds = execute_options_.timeout_seconds;
-    const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
+    const DeadlineScope scope(seconds > 0 ? seconds : double(limit_value(Limit::RefSeconds)));
     auto done = catch_failures([&] {
       if (rechecks) leave_out_sensitive_elements(root, expected, options, out, rest);
       if (!options.should_accept_rounding || all_passed()) return Unit{};
       RoundingEffect effect(*this, root, expected);
       if (!effect.are_differences_explained(actual, rest)) return effect.set_explained_elements(rest), Unit{};
-      for (Comparison& c : out) c.num_rounded = std::exchange(c.num_different, 0);
+      for (Comparison& c : out) c.num_explained_by_rounding = std::exchange(c.num_different, 0);
       return Unit{};
     });
     const bool is_cut = current_deadline().is_over();
     if (!done && !is_cut) throw Failure(done.diag());
-    for (Comparison& c : out) c.was_recheck_cut = is_cut && !c.has_passed();
+    for (Comparison& c : out) c.is_recheck_incomplete = is_cut && !c.has_passed();
     return out;
   });
 }

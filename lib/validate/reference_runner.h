@@ -10,7 +10,7 @@
 namespace tgc {
 
 // When to recheck elements that differ. A recheck that exceeds the time limit of one run sets
-// Comparison::was_recheck_cut.
+// Comparison::is_recheck_incomplete.
 enum class Recheck : uint8_t {
   Never,    // for example for linear lists, which cannot be perturbed
   IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs

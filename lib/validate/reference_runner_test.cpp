@@ -109,7 +109,7 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
     CAPTURE(sum);
     CHECK(compared(false).num_different == 1);
     CHECK(compared(true).has_passed() == is_rounding);
-    CHECK((compared(true).num_rounded == 1) == is_rounding);
+    CHECK((compared(true).num_explained_by_rounding == 1) == is_rounding);
   }
 }
 

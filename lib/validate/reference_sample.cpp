@@ -16,9 +16,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFewest = 64, kMost = 2048;  // fewest and most elements that are sampled of each store
-constexpr double kMostTimes = 200;             // a kernel that needs more than kMostTimes * work is refused
-constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL; kernels have smaller numbers
+constexpr int64_t kMinSamples = 64, kMaxSamples = 2048;  // fewest and most elements that are sampled of each store
+constexpr double kMaxWorkFactor = 200;             // a kernel that needs more than kMaxWorkFactor * work is refused
+constexpr int64_t kFirstAddedBuffer = 1000000;  // number of the first added DEFINE_GLOBAL; kernels have smaller numbers
 constexpr int64_t kPointAxis = 1 << 20;
 
 int64_t array_number(const std::string& array) {
@@ -27,7 +27,7 @@ int64_t array_number(const std::string& array) {
   return n;
 }
 
-using Places = std::map<std::string, std::vector<int64_t>>;
+using ElementIndices = std::map<std::string, std::vector<int64_t>>;
 
 struct PlainStore {
   UOp memory, offset, value;
@@ -117,27 +117,27 @@ struct LinearOffset {
 class ElementSampler {
  public:
   ElementSampler(UOp ast, int64_t points)
-      : graph_(ast.graph().settings()), points_(points), ast_(copy_into(graph_, ast)) {
-    point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
+      : graph_(ast.graph().settings()), num_points_(points), ast_(copy_into(graph_, ast)) {
+    point_range_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
   // `given` has, for each stored array, as many indices as there are points; null: the indices are drawn.
-  ArraySample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
+  ArraySample run(const Arrays& inputs, const VariableValues& variables, const ElementIndices* given = nullptr,
                   bool in_process = false) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
     for (const PlainStore& s : *plain) add_store(s, given ? &given->at(stored_array_name(s)) : nullptr);
     RefProgram program =
-        std::move(RefProgram::make_from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());
+        std::move(RefProgram::make_from_graph(graph_.sink(graph_.group(stores_).end(point_range_))).value_or_throw());
     std::vector<RefBuffer> buffers;
     for (const NamedArray& a : inputs) buffers.push_back(ref_buffer_of(a));
     for (size_t i = 0; i < point_arrays_.size(); i++)
-      buffers.push_back({kOwn + int64_t(i), point_arrays_[i].data(), point_arrays_[i].nbytes()});
+      buffers.push_back({kFirstAddedBuffer + int64_t(i), point_arrays_[i].data(), point_arrays_[i].nbytes()});
     run_ref_program(program, buffers, variables, in_process).value_or_throw();
     ArraySample out;
     for (auto& [name, offsets, values] : sampled_stores_) {
       auto* at = reinterpret_cast<const int64_t*>(point_arrays_[offsets].data());
-      out.flat_indices[name].assign(at, at + points_);
+      out.flat_indices[name].assign(at, at + num_points_);
       out.values.push_back({name, std::move(point_arrays_[values])});
     }
     return out;
@@ -146,8 +146,8 @@ class ElementSampler {
  private:
   UOp make_point_array(DType dtype, size_t& number) {
     number = point_arrays_.size();
-    point_arrays_.push_back(Array::allocate_shared(dtype, {points_}));
-    return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
+    point_arrays_.push_back(Array::allocate_shared(dtype, {num_points_}));
+    return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(num_points_), {}, Arg(kFirstAddedBuffer + int64_t(number)));
   }
 
   // Returns a load from an array that has a value of `range` for each point.
@@ -156,9 +156,9 @@ class ElementSampler {
     UOp table = make_point_array(dtypes::int64, number);
     auto* numbers = reinterpret_cast<int64_t*>(point_arrays_[number].data());
     const int64_t size = num_iterations_of(range);
-    for (int64_t i = 0; i < points_; i++)
+    for (int64_t i = 0; i < num_points_; i++)
       numbers[i] = i == 0 ? 0 : i == 1 ? size - 1 : int64_t(random_() % uint64_t(size));
-    return table.index_ptr(point_).load().cast(range.dtype());
+    return table.index_ptr(point_range_).load().cast(range.dtype());
   }
 
   // Returns a load from an array that has the value of `range` for each of the indices `places`.
@@ -166,10 +166,10 @@ class ElementSampler {
     size_t number;
     UOp table = make_point_array(dtypes::int64, number);
     auto* numbers = reinterpret_cast<int64_t*>(point_arrays_[number].data());
-    for (int64_t i = 0; i < points_; i++)
+    for (int64_t i = 0; i < num_points_; i++)
       for (auto [r, turn] : offsets.range_values_at(places[size_t(i)]))
         if (r == range) numbers[i] = turn;
-    return table.index_ptr(point_).load().cast(range.dtype());
+    return table.index_ptr(point_range_).load().cast(range.dtype());
   }
 
   void add_store(const PlainStore& s, const std::vector<int64_t>* given) {
@@ -179,8 +179,8 @@ class ElementSampler {
     for (UOp r : s.ranges) points.emplace_back(r, given ? load_given_range(*back, r, *given) : draw_range_values(r));
     size_t offsets, values;
     UOp to_offsets = make_point_array(dtypes::int64, offsets), to_values = make_point_array(s.value.dtype(), values);
-    stores_.push_back(to_offsets.index_ptr(point_).store(substitute(s.offset, points).cast(dtypes::int64)));
-    stores_.push_back(to_values.index_ptr(point_).store(substitute(s.value, points)));
+    stores_.push_back(to_offsets.index_ptr(point_range_).store(substitute(s.offset, points).cast(dtypes::int64)));
+    stores_.push_back(to_values.index_ptr(point_range_).store(substitute(s.value, points)));
     sampled_stores_.push_back({stored_array_name(s), offsets, values});
   }
 
@@ -190,8 +190,8 @@ class ElementSampler {
   };
 
   Graph graph_;
-  int64_t points_;
-  UOp ast_, point_;
+  int64_t num_points_;
+  UOp ast_, point_range_;
   std::mt19937_64 random_{1};
   std::vector<Array> point_arrays_;
   std::vector<UOp> stores_;
@@ -243,7 +243,7 @@ double work_of(UOp ast) { return work_below(ast, {}); }
 
 std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const std::string& array, int64_t place,
                                                                const VariableValues& variables, size_t most) {
-  Places out;
+  ElementIndices out;
   auto read = [&](UOp value) {
     for (UOp u : toposort(value)) {
       if (!u.is(Op::INDEX) || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
@@ -277,24 +277,25 @@ std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const st
     }
     return Unit{};
   });
-  return done ? out : Places();
+  return done ? out : ElementIndices();
 }
 
 Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
     const double all = work_of(ast);
-    if (!stores && all > kMostTimes * work) throw Failure("the kernel is no plain AST, and too large for REF");
+    if (!stores && all > kMaxWorkFactor * work) throw Failure("the kernel is no plain AST, and too large for REF");
     if (!stores || all <= work) return compute_all_elements(ast, inputs, variables);
     double each = 0;
     for (const PlainStore& s : *stores) each += work_below(s.value, {s.ranges.begin(), s.ranges.end()});
-    if (double(kFewest) * each > kMostTimes * work) throw Failure("a few places of the kernel are too large for REF");
-    return ElementSampler(ast, std::clamp(int64_t(work / each), kFewest, kMost)).run(inputs, variables);
+    if (double(kMinSamples) * each > kMaxWorkFactor * work)
+      throw Failure("a few places of the kernel are too large for REF");
+    return ElementSampler(ast, std::clamp(int64_t(work / each), kMinSamples, kMaxSamples)).run(inputs, variables);
   });
 }
 
-Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places,
-                                 bool in_process) {
+Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
+                                 const ElementIndices& places, bool in_process) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
     if (!stores) throw Failure("the kernel is no plain AST");
@@ -303,7 +304,7 @@ Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableVa
         throw Failure("no places of " + stored_array_name(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
-    Places all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
+    ElementIndices all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     ArraySample sample = ElementSampler(ast, int64_t(most)).run(inputs, variables, &all, in_process);
     if (sample.flat_indices != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");

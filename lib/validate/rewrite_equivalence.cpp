@@ -16,8 +16,8 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPointsPerRun = ExprIsolator::kPointsPerRun;
-// Number of the DEFINE_GLOBAL for results of type double. kOutputs + 1 is that for results of type long.
-constexpr int64_t kOutputs = ExprIsolator::kLeafArrayNumber - 2;
+// Number of the DEFINE_GLOBAL for results of type double. kResultBufferNumber + 1 is that for results of type long.
+constexpr int64_t kResultBufferNumber = ExprIsolator::kLeafArrayNumber - 2;
 
 double tolerance(DType dtype) {
   switch (dtype.scalar_kind()) {
@@ -55,16 +55,16 @@ class EquivalenceEvaluator {
  public:
   EquivalenceEvaluator(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
       : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed),
-        sides_(graph, array_sizes_by_number(arrays)) {
-    doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
-    longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
+        side_isolator_(graph, array_sizes_by_number(arrays)) {
+    double_buffer_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kResultBufferNumber));
+    long_buffer_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kResultBufferNumber + 1));
   }
 
   std::vector<EquivalenceResult> run(std::span<const RewriteSides> pairs) {
     std::vector<EquivalenceResult> out(pairs.size());
     std::vector<ComparedScalars> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
-      switch (SideExpressions e = sides_.expressions_of(pairs[i]); e.kind) {
+      switch (SideExpressions e = side_isolator_.expressions_of(pairs[i]); e.kind) {
         case SideExpressions::Kind::Same: out[i].kind = EquivalenceResult::Kind::Same; break;
         case SideExpressions::Kind::Unlike:
           out[i] = {.kind = EquivalenceResult::Kind::Unlike, .is_beyond_rounding = true};
@@ -75,7 +75,7 @@ class EquivalenceEvaluator {
       }
     if (!stores_.empty()) evaluate();
     for (size_t i = 0; i < pairs.size(); i++)
-      if (out[i].kind == EquivalenceResult::Kind::Open) out[i] = compare(pairs[i], common[i]);
+      if (out[i].kind == EquivalenceResult::Kind::Open) out[i] = compare_results(pairs[i], common[i]);
     return out;
   }
 
@@ -102,25 +102,26 @@ class EquivalenceEvaluator {
     it->second = next;
     for (int64_t i = 0; i < value.dtype().count(); i++) {
       UOp one = value.dtype().count() > 1 ? value.gep(i) : value;
-      UOp at = (is_float ? doubles_ : longs_).index_ptr(isolator_.point() + Const(next++ * kPointsPerRun));
+      UOp at = (is_float ? double_buffer_ : long_buffer_)
+                   .index_ptr(expr_isolator_.point_range() + Const(next++ * kPointsPerRun));
       stores_.push_back(at.store(one.cast(is_float ? dtypes::float64 : dtypes::int64)));
     }
     return it->second;
   }
 
   void evaluate() {
-    UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
+    UOp root = graph_.sink(graph_.group(stores_).end(expr_isolator_.point_range()));
     RefProgram program = std::move(RefProgram::make_from_graph(root).value_or_throw());
     fill_leaves();
-    doubles_out_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPointsPerRun});
-    longs_out_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPointsPerRun});
+    double_results_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPointsPerRun});
+    long_results_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPointsPerRun});
     std::vector<RefBuffer> buffers{
-        {kOutputs, doubles_out_.data(), doubles_out_.nbytes()},
-        {kOutputs + 1, longs_out_.data(), longs_out_.nbytes()},
+        {kResultBufferNumber, double_results_.data(), double_results_.nbytes()},
+        {kResultBufferNumber + 1, long_results_.data(), long_results_.nbytes()},
         {ExprIsolator::kLeafArrayNumber, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
         {ExprIsolator::kLeafArrayNumber + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
     std::vector<Array> drawn;
-    for (const IsolatedMemory& m : isolator_.memories()) {
+    for (const IsolatedMemory& m : expr_isolator_.memories()) {
       if (std::ranges::find(buffers, m.define_number, &RefBuffer::number) != buffers.end()) continue;
       const Array* own = find_array(arrays_, "data" + std::to_string(m.define_number));
       const size_t bytes = size_t(m.num_scalars) * size_t(m.define.dtype().base().itemsize());
@@ -136,17 +137,17 @@ class EquivalenceEvaluator {
   }
 
   double double_at(int64_t slot, int64_t point) const {
-    return doubles_out_.as<double>()[size_t(slot * kPointsPerRun + point)];
+    return double_results_.as<double>()[size_t(slot * kPointsPerRun + point)];
   }
   int64_t long_at(int64_t slot, int64_t point) const {
-    return longs_out_.as<int64_t>()[size_t(slot * kPointsPerRun + point)];
+    return long_results_.as<int64_t>()[size_t(slot * kPointsPerRun + point)];
   }
 
   void fill_leaves() {
     std::mt19937_64 random(seed_);
-    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.num_leaf_slots()) * kPointsPerRun));
+    leaf_longs_.resize(size_t(std::max<int64_t>(1, expr_isolator_.num_leaf_slots()) * kPointsPerRun));
     leaf_doubles_.resize(leaf_longs_.size());
-    for (const ExprLeaf& leaf : isolator_.leaf_list()) {
+    for (const ExprLeaf& leaf : expr_isolator_.leaf_list()) {
       if (leaf.first_slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPointsPerRun; i++) {
@@ -203,7 +204,7 @@ class EquivalenceEvaluator {
     return out;
   }
 
-  EquivalenceResult compare(const RewriteSides& s, const ComparedScalars& common) const {
+  EquivalenceResult compare_results(const RewriteSides& s, const ComparedScalars& common) const {
     if (common.parts.empty()) return {};
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
     int64_t last = -1;  // the last point at which the sides differ
@@ -249,10 +250,10 @@ class EquivalenceEvaluator {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    auto& sides = const_cast<SideIsolator&>(sides_);
+    auto& sides = const_cast<SideIsolator&>(side_isolator_);
     uint32_t set = sides.leaf_set_of(u);
-    for (uint32_t number : isolator_.leaf_set(set)) {
-      const ExprLeaf& leaf = isolator_.leaf_list()[number];
+    for (uint32_t number : expr_isolator_.leaf_set(set)) {
+      const ExprLeaf& leaf = expr_isolator_.leaf_list()[number];
       if (leaf.first_slot < 0) continue;
       size_t at = size_t(leaf.first_slot * kPointsPerRun + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
@@ -265,13 +266,13 @@ class EquivalenceEvaluator {
   const Arrays& arrays_;
   const VariableValues& variables_;
   const uint64_t seed_;
-  SideIsolator sides_;
-  const ExprIsolator& isolator_ = sides_.isolator();
-  UOp doubles_, longs_;
+  SideIsolator side_isolator_;
+  const ExprIsolator& expr_isolator_ = side_isolator_.isolator();
+  UOp double_buffer_, long_buffer_;
   std::unordered_map<uint32_t, int64_t> slots_;
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
-  Array doubles_out_, longs_out_;
+  Array double_results_, long_results_;
   std::vector<double> leaf_doubles_;
   std::vector<int64_t> leaf_longs_;
 };
@@ -285,7 +286,7 @@ std::string name_of_leaf(UOp u) {
   return std::string(name_of(u.op())) + "#" + std::to_string(u.id());
 }
 
-bool EquivalenceResult::has_one_difference_in(int n) const {
+bool EquivalenceResult::differs_at_one_point_in(int n) const {
   return kind == Kind::Differ && is_beyond_rounding && n * num_differing_points >= kPointsPerRun;
 }
 

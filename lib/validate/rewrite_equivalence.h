@@ -31,7 +31,7 @@ struct EquivalenceResult {
   std::string before, after;                 // the values of the sides at this point
 
   // Returns true if the sides differ by more than rounding, and at 1/n of the sample points or more.
-  bool has_one_difference_in(int n) const;
+  bool differs_at_one_point_in(int n) const;
 };
 
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by

@@ -60,7 +60,7 @@ TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unl
   auto is_unlike = [&](UOp before, UOp after) {
     EquivalenceResult seen = p.see(before, after);
     return seen.kind == Kind::Unlike && seen.is_beyond_rounding &&
-           !seen.has_one_difference_in(ExprIsolator::kPointsPerRun);
+           !seen.differs_at_one_point_in(ExprIsolator::kPointsPerRun);
   };
   CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
   CHECK(is_unlike(float2, number));

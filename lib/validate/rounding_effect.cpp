@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr double kMargin = 8;
+constexpr double kEffectMargin = 8;
 
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
@@ -107,7 +107,7 @@ bool RoundingEffect::is_element_explained(const Effects& effects, size_t i, int6
   double steps = 0;  // for fp8: a tolerance of two units in the last place, because one rounding may change one unit
   if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
   if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
-  const double far = kMargin * effects[i][size_t(k)] + steps;
+  const double far = kEffectMargin * effects[i][size_t(k)] + steps;
   return std::fabs(was - is) <= far || may_both_overflow(was, is, far, e.dtype());
 }
 

@@ -64,7 +64,7 @@ int64_t num_scalars_at(UOp u, const IsolatedExpr& place) {
 }
 
 // Returns the offsets of the `n` scalars at the addresses of `u`; null if that is impossible.
-UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
+UOp scalar_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
   const int64_t places = place.value.dtype().count(), each = n / places;
   if (places == n) return place.value;
   if (num_scalars_at(u, place) != n || (place.valid && place.valid.dtype().count() > 1)) return {};
@@ -115,7 +115,8 @@ SideExpressions SideIsolator::expressions_of(const RewriteSides& s) {
   if (!s.before || !s.after) return {Kind::Open};
   std::vector<SideEffect> before, after;
   const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
-  SideExpressions out{are_stores ? Kind::Stores : Kind::Values, are_stores ? values_of(before, after) : values_of(s)};
+  SideExpressions out{are_stores ? Kind::Stores : Kind::Values,
+                      are_stores ? compared_values_of(before, after) : compared_values_of(s)};
   if (out.compared_values.empty()) out.kind = are_stores && before.empty() && after.empty() ? Kind::Same : Kind::Open;
   return out;
 }
@@ -126,7 +127,8 @@ uint32_t SideIsolator::leaf_set_of(UOp u) {
                          : expr_isolator_.expr_of(u).leaf_set;
 }
 
-std::vector<ComparedValues> SideIsolator::values_of(std::vector<SideEffect>& before, std::vector<SideEffect>& after) {
+std::vector<ComparedValues> SideIsolator::compared_values_of(std::vector<SideEffect>& before,
+                                                             std::vector<SideEffect>& after) {
   std::vector<ComparedValues> out;
   if (before.size() != after.size()) return {};
   bool same = true;
@@ -135,31 +137,31 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<SideEffect>& bef
   uint32_t leaves = 0;
   for (const SideEffect& e : before) leaves = expr_isolator_.union_set(leaves, e.leaves);
   for (size_t i = 0; same && i < before.size(); i++)
-    same = is_within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
+    same = is_leaf_subset(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
   return same ? out : std::vector<ComparedValues>();
 }
 
-std::vector<ComparedValues> SideIsolator::values_of(const RewriteSides& s) {
+std::vector<ComparedValues> SideIsolator::compared_values_of(const RewriteSides& s) {
   std::vector<ComparedValues> out;
   const IsolatedExpr a = expr_isolator_.expr_of(s.before), b = expr_isolator_.expr_of(s.after);
   if (a.is_address() && b.is_address()) {
-    if (!(a.memory == b.memory) || !is_within(b.leaf_set, a.leaf_set)) return {};
+    if (!(a.memory == b.memory) || !is_leaf_subset(b.leaf_set, a.leaf_set)) return {};
     const int64_t n = std::max(num_scalars_at(s.before, a), num_scalars_at(s.after, b));
-    UOp x = all_offsets(s.before, a, n), y = all_offsets(s.after, b, n);
+    UOp x = scalar_offsets(s.before, a, n), y = scalar_offsets(s.after, b, n);
     return x && y && add_values(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
   }
   UOp x = expr_isolator_.load_value(s.before), y = expr_isolator_.load_value(s.after);
   if (!x || !y || expr_isolator_.is_opaque(s.before)) return {};
   // true if the rewrite made the loop's size depend on leaves that the old size does not depend on
-  bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
-  if (ends_alone ? has_added_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
+  bool ends_alone = s.before.is(Op::RANGE) && !is_leaf_subset(b.leaf_set, a.leaf_set);
+  if (ends_alone ? has_added_variable(b.leaf_set, a.leaf_set) : !is_leaf_subset(b.leaf_set, a.leaf_set)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
   if (!add_values(out, x, valid(a), y, valid(b))) return {};
   for (ComparedValues& v : out) v.is_bounds_comparison = ends_alone;
   return out;
 }
 
-bool SideIsolator::is_within(uint32_t after, uint32_t before) const {
+bool SideIsolator::is_leaf_subset(uint32_t after, uint32_t before) const {
   return std::ranges::includes(expr_isolator_.leaf_set(before), expr_isolator_.leaf_set(after));
 }
 
@@ -236,7 +238,7 @@ class SidesBuilder {
  public:
   SidesBuilder(UOp ast, std::span<const AppliedRewrite> list) : list_(list) {
     for (UOp u : toposort(ast))
-      if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
+      if (u.is(Op::DEFINE_VAR)) kernel_variables_.insert(u);
   }
 
   // Must be called for each application, in order.
@@ -261,7 +263,7 @@ class SidesBuilder {
       return;
     }
   }
-  bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
+  bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !kernel_variables_.contains(u); }
   // Returns empty sides if the substitution fails.
   RewriteSides without_placeholders(UOp before, UOp after) const {
     if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
@@ -293,7 +295,7 @@ class SidesBuilder {
   }
 
   std::span<const AppliedRewrite> list_;
-  std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
+  std::unordered_set<UOp> kernel_variables_;  // the kernel's variables, which are not placeholders
   std::unordered_set<UOp> inserted_placeholders_;
   std::unordered_map<UOp, UOp> placeholder_meanings_;  // by placeholder: the expression that it replaced
   mutable std::unordered_map<UOp, bool> has_placeholder_;
@@ -336,7 +338,7 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Rewrit
   return compare_in_halves(sides, arrays, variables, seed, halvings);
 }
 
-std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const AppliedRewrite> list) {
+std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const AppliedRewrite> list) {
   SidesBuilder builder(ast, list);
   std::vector<RewriteSides> out;
   for (size_t i = 0; i < list.size(); i++) builder.advance(i), out.push_back(builder.sides(i));

@@ -40,9 +40,9 @@ class SideIsolator {
 
  private:
   struct SideEffect;
-  std::vector<ComparedValues> values_of(std::vector<SideEffect>& before, std::vector<SideEffect>& after);
-  std::vector<ComparedValues> values_of(const RewriteSides& s);
-  bool is_within(uint32_t after, uint32_t before) const;
+  std::vector<ComparedValues> compared_values_of(std::vector<SideEffect>& before, std::vector<SideEffect>& after);
+  std::vector<ComparedValues> compared_values_of(const RewriteSides& s);
+  bool is_leaf_subset(uint32_t after, uint32_t before) const;
   bool has_added_variable(uint32_t after, uint32_t before) const;
   bool add_effects(std::vector<SideEffect>& to, UOp u);
   bool add_effect(std::vector<ComparedValues>& to, const SideEffect& a, const SideEffect& b);
@@ -59,7 +59,7 @@ std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const 
                                                 const std::function<bool(const AppliedRewrite&)>& wanted = {});
 
 // Returns the sides of each application in `list`, the applications to the kernel `ast`, of any tinygrad release.
-std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const AppliedRewrite> list);
+std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const AppliedRewrite> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
 // returns true. `arrays` and `variables` are those of the failing run. `seed` selects the sample points.

@@ -13,7 +13,7 @@ constexpr int64_t kFirstMemory = 2'000'000;     // number of the first added DEF
 constexpr int64_t kMostElements = 1 << 16;      // most elements of an added memory
 constexpr int kMostLevels = 200;                // most levels of an expression
 constexpr int kMostWork = 4000;                 // most nodes of both sides
-constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
+constexpr OpSet kIdentityOps = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
 UOp zero_like(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
@@ -31,7 +31,7 @@ RewriteSides TensorElementExpr::make_element_sides(UOp before, UOp after) {
   auto both = catch_failures([&]() -> RewriteSides {
     Shape shape = shape_or_empty(before);
     if (shape.size() != shape_or_empty(after).size()) return {};
-    Place place = place_of(shape);
+    Position place = make_position(shape);
     num_work_steps_ = 0, is_too_large_ = false;
     RewriteSides out{element_expr(before, place), element_expr(after, place)};
     // if the expressions are too large, retry with the node `before` as a memory from which `after` may load
@@ -59,22 +59,22 @@ UOp TensorElementExpr::make_range(UOp size, int64_t number) {
 }
 
 // Returns the position of an element in new loops, which tensors of equal shape share.
-TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
-  Place out;
+TensorElementExpr::Position TensorElementExpr::make_position(Shape shape) {
+  Position out;
   for (Sint size : shape)
     out.push_back(is_size_one(size) ? graph_.constant(dtypes::index, Const(int64_t(0)))
                                : make_range(to_uop(size, graph_), int64_t(out.size())));
   return out;
 }
 
-UOp TensorElementExpr::flat_index(Shape shape, const Place& place) {
+UOp TensorElementExpr::flat_index(Shape shape, const Position& place) {
   UOp out;
   for (size_t i = 0; i < shape.size(); i++)
     if (!is_size_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
   return out ? out : graph_.constant(dtypes::index, Const(int64_t(0)));
 }
 
-UOp TensorElementExpr::element_expr(UOp u, const Place& place) {
+UOp TensorElementExpr::element_expr(UOp u, const Position& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_elements_.find(key); it != known_elements_.end()) return it->second;
@@ -88,20 +88,20 @@ UOp TensorElementExpr::element_expr(UOp u, const Place& place) {
 }
 
 // Returns `u` with its sources at the position `place`. A source without a shape is the same at every position.
-UOp TensorElementExpr::element_in_loops(UOp u, const Place& place) {
+UOp TensorElementExpr::element_in_loops(UOp u, const Position& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     Shape shape = shape_or_empty(s);
     if (!shape.empty() && shape.size() != place.size()) return make_memory_load(u, place);
-    src.push_back(element_expr(s, shape.empty() ? Place() : place));
+    src.push_back(element_expr(s, shape.empty() ? Position() : place));
     if (!src.back()) return {};
   }
   return graph_.node(u.op(), u.dtype(), src, u.arg());
 }
 
-UOp TensorElementExpr::make_element(UOp u, const Place& place) {
+UOp TensorElementExpr::make_element(UOp u, const Position& place) {
   if (u.in(ops::Movement)) return element_of_movement(u, place);
-  if (u.in(kSame)) return element_expr(u.src(0), place);
+  if (u.in(kIdentityOps)) return element_expr(u.src(0), place);
   if (u.in(ops::ALU) || u.is(Op::CAST)) return element_in_loops(u, place);
   switch (u.op()) {
     case Op::CONST: return graph_.node(Op::CONST, u.dtype(), {}, u.arg());
@@ -114,13 +114,13 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
       for (size_t i = 0; i < place.size(); i++)
-        if (!add_loops(loops, u.src(i + 1), place[i])) return {};
+        if (!solve_for_loops(loops, u.src(i + 1), place[i])) return {};
       return substitute(value, loops);
     }
     case Op::INDEX: {
       auto shape = u.src(0).dtype().is_ptr() ? std::nullopt : shape_or_none(u.src(0));
       if (!shape || shape->size() + 1 != u.num_src() || !place.empty()) break;
-      Place inner;
+      Position inner;
       for (UOp s : u.src().subspan(1)) inner.push_back(element_expr(s, {}));
       return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? element_expr(u.src(0), inner) : UOp();
     }
@@ -137,7 +137,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
 
 // Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false if it
 // cannot.
-bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
+bool TensorElementExpr::solve_for_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(element_expr(index, {}), value);
     return !is_too_large_;
@@ -161,9 +161,9 @@ bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   return !is_too_large_;
 }
 
-UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_movement(UOp u, const Position& place) {
   UOp from = u.src(0);
-  Place inner(shape_of(from).size());
+  Position inner(shape_of(from).size());
   switch (u.op()) {
     case Op::RESHAPE: return element_of_reshape(u, place);
     case Op::PAD: return element_of_pad(u, place);
@@ -190,10 +190,10 @@ UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
   return element_expr(from, inner);
 }
 
-UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_reshape(UOp u, const Position& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
   UOp rest = flat_index(to, place);
-  Place inner(from.size());
+  Position inner(from.size());
   size_t first = 0;
   while (first < from.size() && is_size_one(from[first])) first++;
   for (size_t i = from.size(); i-- > 0;) {
@@ -204,10 +204,10 @@ UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
   return element_expr(u.src(0), inner);
 }
 
-UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_pad(UOp u, const Position& place) {
   Shape from = shape_of(u.src(0));
   auto pairs = marg_pairs(u);
-  Place inner;
+  Position inner;
   UOp valid;
   for (size_t i = 0; i < from.size(); i++) {
     UOp before = to_uop(pairs[i].first, graph_), index = place[i] - before;
@@ -220,9 +220,9 @@ UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
   return value && valid ? valid.where(value, zero_like(value)) : value;
 }
 
-UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_reduce(UOp u, const Position& place) {
   Shape from = shape_of(u.src(0));
-  Place inner = place;
+  Position inner = place;
   std::vector<UOp> src{UOp()};
   for (Arg axis : u.arg()[1].items()) {
     size_t i = size_t(axis.small_int());
@@ -236,7 +236,7 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
   return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
 }
 
-UOp TensorElementExpr::make_memory_load(UOp u, const Place& place) {
+UOp TensorElementExpr::make_memory_load(UOp u, const Position& place) {
   auto shape = shape_or_none(u);
   if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
   UOp& define = memories_[without_tags(u)];
@@ -251,7 +251,7 @@ UOp TensorElementExpr::make_memory_load(UOp u, const Place& place) {
 
 // Returns the node without tags, and without the indices at which it reads its sources.
 UOp TensorElementExpr::node_without_places(UOp root) {
-  constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
+  constexpr OpSet kPlaced = ops::Movement | kIdentityOps | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
   for (UOp u : toposort(root)) {
     if (placeless_nodes_.contains(u)) continue;
     std::vector<UOp> src;

@@ -24,20 +24,20 @@ class TensorElementExpr {
   bool are_equal_except_places(UOp before, UOp after);
 
  private:
-  using Place = std::vector<UOp>;  // an element's position: an index for each axis
+  using Position = std::vector<UOp>;  // an element's position: an index for each axis
 
-  UOp element_expr(UOp u, const Place& place);
-  UOp make_element(UOp u, const Place& place);
-  bool add_loops(Substitution& to, UOp index, UOp value);
-  UOp element_of_movement(UOp u, const Place& place);
-  UOp element_of_reshape(UOp u, const Place& place);
-  UOp element_of_pad(UOp u, const Place& place);
-  UOp element_of_reduce(UOp u, const Place& place);
-  UOp element_in_loops(UOp u, const Place& place);
-  UOp make_memory_load(UOp u, const Place& place);
-  Place place_of(Shape shape);
+  UOp element_expr(UOp u, const Position& place);
+  UOp make_element(UOp u, const Position& place);
+  bool solve_for_loops(Substitution& to, UOp index, UOp value);
+  UOp element_of_movement(UOp u, const Position& place);
+  UOp element_of_reshape(UOp u, const Position& place);
+  UOp element_of_pad(UOp u, const Position& place);
+  UOp element_of_reduce(UOp u, const Position& place);
+  UOp element_in_loops(UOp u, const Position& place);
+  UOp make_memory_load(UOp u, const Position& place);
+  Position make_position(Shape shape);
   UOp make_range(UOp size, int64_t number);
-  UOp flat_index(Shape shape, const Place& place);
+  UOp flat_index(Shape shape, const Position& place);
   UOp without_tags(UOp u);
   UOp node_without_places(UOp u);
   static std::vector<uint32_t> memories_in(UOp expression);

@@ -117,7 +117,8 @@ Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const 
         }
         buffers.push_back({b.argument_number, data, given->nbytes()});
       }
-      if (in_process) out.has_overlaps |= program.run(buffers, variables).value_or_throw().notes.num_overlaps > 0;
+      if (in_process)
+        out.has_overlaps |= program.run(buffers, variables).value_or_throw().notes.num_conflicting_stores > 0;
       else run_in_worker(program, buffers, variables).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kShown = 64;
+constexpr int64_t kMostShownElements = 64;
 
 void write_arrays(JsonWriter& json, std::string_view key, const std::vector<ReproArray>& arrays) {
   json.key(key).array([&] {
@@ -18,7 +18,7 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
         json.member("shape", std::vector<int64_t>(array.shape().begin(), array.shape().end()));
         json.member("count", array.size());
         json.key("values").array([&] {
-          for (int64_t i = 0; i < std::min(array.size(), kShown); i++) json.value(element_text(array, i));
+          for (int64_t i = 0; i < std::min(array.size(), kMostShownElements); i++) json.value(element_text(array, i));
         });
       });
   });

@@ -28,18 +28,18 @@ namespace {
 constexpr int kTimedRuns = 5;
 
 // Appends a recording of each kernel of a trace to `to`. The trace is read from a file, or made from a record.
-class TraceGraphRecorder : public Recorder {
+class TraceGraphRecorder : public GraphRecorder {
  public:
   explicit TraceGraphRecorder(std::vector<RecordedGraph>& to) : recorded_graphs_(to) {}
-  void end_kernel() override { recorded_graphs_.push_back(finish_graph(nullptr, texts)); }
+  void end_kernel() override { recorded_graphs_.push_back(finish_graph(nullptr, text_options)); }
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
-    Recorder::begin_kernel(id, target, ast);
+    GraphRecorder::begin_kernel(id, target, ast);
     const std::string release = producer_name(ast.graph().release());
     if (ast.graph().is_foreign() || !producer.empty()) set_producer(producer.empty() ? release : producer);
     if (!user_operation_text.empty()) user_operation(user_operation_text);
   }
   void begin_stage(std::string_view name, UOp input) override {
-    Recorder::begin_stage(name, input);
+    GraphRecorder::begin_stage(name, input);
     auto at = call_places.find(name);
     call_place_ = at == call_places.end() ? "" : std::string_view(at->second);
   }
@@ -48,17 +48,17 @@ class TraceGraphRecorder : public Recorder {
     // substituted.
     const size_t colon = call_place_.rfind(':');
     if (depth > 0 || colon == call_place_.npos || !r.name.starts_with("uop/ops.py:"))
-      return Recorder::apply_rule(depth, r, before, after, cost);
+      return GraphRecorder::apply_rule(depth, r, before, after, cost);
     TraceRule named = r;
     named.line = uint32_t(std::strtoul(call_place_.data() + colon + 1, nullptr, 10));
     named.name = call_place_, named.file = call_place_.substr(0, colon), named.source = r.name;
-    Recorder::apply_rule(depth, named, before, after, cost);
+    GraphRecorder::apply_rule(depth, named, before, after, cost);
   }
 
   std::map<std::string, std::string, std::less<>> call_places;  // by stage: the line of tinygrad that calls the stage
   std::string producer;                                   // if empty, the release of the graphs is shown
   std::string user_operation_text;  // the tensor methods; if empty, those that the trace names
-  TextOptions texts;
+  TextOptions text_options;
 
  private:
   std::vector<RecordedGraph>& recorded_graphs_;
@@ -112,7 +112,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
 }
 
 // Returns the tensor methods that made the graph. If they are unknown, returns those of all kernels in the record.
-std::string user_operation(const InputGraph& in) {
+std::string user_operation_of_input(const InputGraph& in) {
   if (!in.record || !in.user_operation.empty()) return in.user_operation;
   std::vector<std::string> texts;
   for (const GoldenKernel& kernel : in.record->kernels) {
@@ -139,7 +139,7 @@ std::string rule_texts_of(const GoldenRecord& record) {
 }
 
 Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, const std::string& user_operation,
-                                 const LaterNames& names, TextOptions texts) {
+                                 const LaterNames& names, TextOptions text_options) {
   Graph graph;
   std::string producer = by;
   // parse all stages before renaming, because renaming changes the Graph's release, which parsers read
@@ -151,7 +151,7 @@ Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, c
   for (const RunText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
-      texts.given_texts.emplace_back(t.stage, t.text);
+      text_options.recorded_texts.emplace_back(t.stage, t.text);
       continue;
     }
     GraphReadReport report{.accepts_malformed_graphs = true, .producer = run.producer};
@@ -166,7 +166,7 @@ Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, c
     for (StageGraph& step : steps) step.root = names.renames.rename_graph(step.root, names.is_older(run.producer));
     producer = names.producer_text(run.producer);
   }
-  Recorder recorder;
+  GraphRecorder recorder;
   recorder.begin_kernel(run.id, run.target, steps[0].root);
   recorder.user_operation(user_operation);
   if (steps[0].stage != "ast") recorder.set_begin_stage(steps[0].stage);
@@ -175,7 +175,7 @@ Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, c
     recorder.begin_stage(steps[i].stage, steps[i - 1].root);
     recorder.end_stage(steps[i].root);
   }
-  return recorder.finish_graph(nullptr, texts);
+  return recorder.finish_graph(nullptr, text_options);
 }
 
 class ViewGatherer {
@@ -184,13 +184,13 @@ class ViewGatherer {
 
   Result<ViewContent> run() {
     if (request_.should_prove_rewrites) proofs_.make_persistent();
-    auto out = gather();
+    auto out = gather_content();
     if (request_.should_prove_rewrites) proofs_.write_answers();
     return out;
   }
 
  private:
-  Result<ViewContent> gather() {
+  Result<ViewContent> gather_content() {
     content_.input_title = displayed_name(request_.input) +
                            (request_.other_input.empty() ? "" : " and " + displayed_name(request_.other_input));
     if (request_.other_input.empty()) {
@@ -246,8 +246,8 @@ class ViewGatherer {
     return Unit{};
   }
   Status add_run(const CompileRun& run, const std::string& by = "", const std::string& why = "",
-                 TextOptions texts = {}) {
-    auto graph = record_run(run, by, why, later_names_, std::move(texts));
+                 TextOptions text_options = {}) {
+    auto graph = record_run(run, by, why, later_names_, std::move(text_options));
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
     return Unit{};
@@ -280,23 +280,23 @@ class ViewGatherer {
     if (auto status = add_stages(in); !status || !in.record) return status;
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
-    graph.is_of_runtime = is_runtime_kernel(in);
+    graph.is_runtime_kernel = is_runtime_kernel(in);
     if (!in.record->kernels.empty() && request_.other_input.empty()) {
-      graph.schedule = recorded_schedule_json(*in.record);
-      schedules_.push_back({content_.graphs.size() - 1, in});
+      graph.schedule_json = recorded_schedule_json(*in.record);
+      recorded_schedules_.push_back({content_.graphs.size() - 1, in});
     }
     return Unit{};
   }
   // Adds the kernels of recorded schedules, with all stages if they are in the recording beside the input
   // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
-    if (schedules_.empty()) return Unit{};
+    if (recorded_schedules_.empty()) return Unit{};
     if (request_.should_prove_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
     // maps a kernel's id, or its AST if it has no id, to pairs: the graph with a schedule, and the kernel's index in it
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
-    for (const auto& [graph, in] : schedules_)
+    for (const auto& [graph, in] : recorded_schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++)
         wanted[key(in.record->kernels[i])].emplace_back(int64_t(graph), int64_t(i));
     std::string kernels = InputName::parse(request_.input).file;
@@ -320,7 +320,7 @@ class ViewGatherer {
     if (request_.should_run_kernels && !content_.measuring_device.starts_with("REF"))
       if (auto device_peaks = peaks_of_device(session_, content_.measuring_device, true))
         content_.device_peaks = *device_peaks;
-    for (const auto& [graph, in] : schedules_)
+    for (const auto& [graph, in] : recorded_schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
         auto at = wanted.find(key(k));
@@ -348,17 +348,17 @@ class ViewGatherer {
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
-    TextOptions texts{.made_by = in.record ? in.record->made_by : ""};
+    TextOptions text_options{.made_by = in.record ? in.record->made_by : ""};
     if (!in.record || in.record->rewrites_json.empty() || recorded.size() == 1)
-      return add_run(run, "", user_operation(in), std::move(texts));
+      return add_run(run, "", user_operation_of_input(in), std::move(text_options));
     TraceGraphRecorder graphs(content_.graphs);
     graphs.producer = later_names_.producer.empty() ? in.info.producer : later_names_.producer_text(in.info.producer);
-    graphs.user_operation_text = user_operation(in), graphs.texts = std::move(texts);
-    graphs.texts.rule_sources = rule_texts_of(*in.record);
+    graphs.user_operation_text = user_operation_of_input(in), graphs.text_options = std::move(text_options);
+    graphs.text_options.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
       graphs.call_places.try_emplace(later_names_.renames.stage_after_renames(stage.name), stage.first_call_place());
     for (const RunText& t : run.texts)
-      if (!t.is_graph) graphs.texts.given_texts.emplace_back(t.stage, t.text);
+      if (!t.is_graph) graphs.text_options.recorded_texts.emplace_back(t.stage, t.text);
     StageSelection every;
     const auto later = later_names_.find_later_release(in.info.producer);
     return make_recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
@@ -440,8 +440,8 @@ class ViewGatherer {
     return Unit{};
   }
   Status add_scheduled_kernels(std::shared_ptr<Compilation> c) {
-    if (content_.schedule.empty())
-      if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
+    if (content_.schedule_json.empty())
+      if (auto schedule_json = c->schedule_as_json()) content_.schedule_json = *schedule_json;
     std::map<std::pair<uint32_t, std::string>, size_t> known;
     std::vector<std::vector<int64_t>> numbers;
     for (size_t number : c->kernel_numbers()) {
@@ -488,7 +488,7 @@ class ViewGatherer {
   LaterNames later_names_;
   ProofCache proofs_;
   ViewContent content_;
-  std::vector<std::pair<size_t, InputGraph>> schedules_;
+  std::vector<std::pair<size_t, InputGraph>> recorded_schedules_;
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;  // width of a chain element
+constexpr float kChainElementSize = 6;  // width of a chain element
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
-constexpr float kStays = 4096;  // weight of a node that keeps its earlier position
+constexpr float kFixedWeight = 4096;  // weight of a node that keeps its earlier position
 
 bool is_not_nan(float x) { return x == x; }
 
@@ -13,7 +13,7 @@ class Workspace {
  public:
   explicit Workspace(void* at) : next_byte_(static_cast<char*>(at)) {}
   template <class T>
-  T* array(int32_t count, T value) {
+  T* allocate_array(int32_t count, T value) {
     T* out = reinterpret_cast<T*>(next_byte_);
     next_byte_ += (size_t(count) * sizeof(T) + 7) / 8 * 8;
     for (int32_t i = 0; i < count; i++) out[i] = value;
@@ -44,7 +44,7 @@ void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
 
 struct NeighbourLists {
   int32_t* begins;
-  int32_t* neighbour;
+  int32_t* neighbours;
 };
 
 class Layout {
@@ -53,7 +53,7 @@ class Layout {
       : input_(in), output_(out), workspace_(workspace) {}
 
   void run() {
-    find_rows();
+    assign_rows();
     make_chains();
     link_items();
     fill_rows();
@@ -61,16 +61,16 @@ class Layout {
     place_items();
     for (int32_t i = 0; i < input_.num_nodes; i++) output_.node_centers[i] = item_centers_[i];
     for (int32_t i = input_.num_nodes; i < num_items_; i++)
-      output_.chain_slots[i - input_.num_nodes] = item_centers_[i];
+      output_.chain_centers[i - input_.num_nodes] = item_centers_[i];
   }
 
  private:
   // Puts each node below its sources and not above its earlier row. With should_keep_known_nodes, known nodes keep
   // their rows. Then new nodes are put above the known nodes that depend on them, unless these are in row 0, and may
   // not be below their sources.
-  void find_rows() {
-    int32_t* nearest_user = workspace_.array<int32_t>(input_.num_nodes, INT32_MAX);
-    int32_t* fixed_user = workspace_.array<int32_t>(input_.num_nodes, INT32_MAX);
+  void assign_rows() {
+    int32_t* nearest_user = workspace_.allocate_array<int32_t>(input_.num_nodes, INT32_MAX);
+    int32_t* fixed_user = workspace_.allocate_array<int32_t>(input_.num_nodes, INT32_MAX);
     if (input_.should_keep_known_nodes)
       for (int32_t i = input_.num_nodes; i-- > 0;) {
         int32_t most = input_.earlier_rows[i] >= 0 ? input_.earlier_rows[i] : fixed_user[i];
@@ -88,7 +88,7 @@ class Layout {
       output_.row[i] = row;
     }
     // to shorten edges, a new node whose sources have no other users moves down to the row above its topmost user
-    int32_t* users = workspace_.array<int32_t>(input_.num_nodes, 0);
+    int32_t* users = workspace_.allocate_array<int32_t>(input_.num_nodes, 0);
     for (int32_t e = 0; e < input_.edge_begins[input_.num_nodes]; e++) users[input_.source[e]]++;
     for (int32_t i = input_.num_nodes; i-- > 0;) {
       bool alone = input_.earlier_rows[i] < 0;
@@ -104,7 +104,7 @@ class Layout {
 
   // Numbers the items to place: all nodes, then the chain elements, one for each row that a node's edges pass.
   void make_chains() {
-    int32_t* far = workspace_.array<int32_t>(input_.num_nodes, 0);
+    int32_t* far = workspace_.allocate_array<int32_t>(input_.num_nodes, 0);
     for (int32_t i = 0; i < input_.num_nodes; i++)
       for (int32_t e = input_.edge_begins[i]; e < input_.edge_begins[i + 1]; e++) {
         int32_t s = input_.source[e], span = output_.row[i] - output_.row[s];
@@ -117,8 +117,8 @@ class Layout {
       if (far[i] > 1) num_items_ += far[i] - 1;
     }
     output_.chain_begins[input_.num_nodes] = num_items_ - input_.num_nodes;
-    item_rows_ = workspace_.array<int32_t>(num_items_, 0),
-    item_sizes_ = workspace_.array<float>(num_items_, kThreadSize);
+    item_rows_ = workspace_.allocate_array<int32_t>(num_items_, 0),
+    item_sizes_ = workspace_.allocate_array<float>(num_items_, kChainElementSize);
     for (int32_t i = 0; i < input_.num_nodes; i++) {
       item_rows_[i] = output_.row[i], item_sizes_[i] = input_.node_sizes[i];
       for (int32_t c = output_.chain_begins[i]; c < output_.chain_begins[i + 1]; c++)
@@ -144,11 +144,11 @@ class Layout {
   }
 
   template <class Key, class Item>
-  NeighbourLists make_neighbour_lists(int32_t keys, int32_t count, Key key, Item neighbour) {
-    NeighbourLists out{workspace_.array<int32_t>(keys + 1, 0), workspace_.array<int32_t>(count, 0)};
+  NeighbourLists make_neighbour_lists(int32_t keys, int32_t count, Key key, Item neighbours) {
+    NeighbourLists out{workspace_.allocate_array<int32_t>(keys + 1, 0), workspace_.allocate_array<int32_t>(count, 0)};
     for_each_link([&](int32_t a, int32_t b) { out.begins[key(a, b) + 1]++; });
     for (int32_t k = 0; k < keys; k++) out.begins[k + 1] += out.begins[k];
-    for_each_link([&](int32_t a, int32_t b) { out.neighbour[out.begins[key(a, b)]++] = neighbour(a, b); });
+    for_each_link([&](int32_t a, int32_t b) { out.neighbours[out.begins[key(a, b)]++] = neighbours(a, b); });
     for (int32_t k = keys; k > 0; k--) out.begins[k] = out.begins[k - 1];
     out.begins[0] = 0;
     return out;
@@ -165,11 +165,12 @@ class Layout {
 
   // The first order is that of the nodes' numbers, because related nodes have close numbers.
   void fill_rows() {
-    row_begins_ = workspace_.array<int32_t>(num_rows_ + 1, 0);
-    row_items_ = workspace_.array<int32_t>(num_items_, 0), sort_buffer_ = workspace_.array<int32_t>(num_items_, 0);
+    row_begins_ = workspace_.allocate_array<int32_t>(num_rows_ + 1, 0);
+    row_items_ = workspace_.allocate_array<int32_t>(num_items_, 0),
+    sort_buffer_ = workspace_.allocate_array<int32_t>(num_items_, 0);
     for (int32_t i = 0; i < num_items_; i++) row_begins_[item_rows_[i] + 1]++;
     for (int32_t c = 0; c < num_rows_; c++) row_begins_[c + 1] += row_begins_[c];
-    int32_t* next = workspace_.array<int32_t>(num_rows_, 0);
+    int32_t* next = workspace_.allocate_array<int32_t>(num_rows_, 0);
     auto add = [&](int32_t i) { row_items_[row_begins_[item_rows_[i]] + next[item_rows_[i]]++] = i; };
     for (int32_t i = 0; i < input_.num_nodes; i++) {
       add(i);
@@ -182,14 +183,14 @@ class Layout {
     float sum = 0;
     int32_t known = 0;
     for (int32_t k = side.begins[item]; k < side.begins[item + 1]; k++)
-      if (is_not_nan(value[side.neighbour[k]])) sum += value[side.neighbour[k]], known++;
+      if (is_not_nan(value[side.neighbours[k]])) sum += value[side.neighbours[k]], known++;
     return known ? sum / float(known) : __builtin_nanf("");
   }
 
   void order_rows() {
-    sort_keys_ = workspace_.array<float>(num_items_, __builtin_nanf(""));
-    item_centers_ = workspace_.array<float>(num_items_, 0);
-    is_fixed_ = workspace_.array<uint8_t>(num_items_, 0);
+    sort_keys_ = workspace_.allocate_array<float>(num_items_, __builtin_nanf(""));
+    item_centers_ = workspace_.allocate_array<float>(num_items_, 0);
+    is_fixed_ = workspace_.allocate_array<uint8_t>(num_items_, 0);
     for (int32_t i = 0; i < input_.num_nodes; i++) {
       is_fixed_[i] = is_not_nan(input_.earlier_positions[i]);
       has_fixed_nodes_ |= is_fixed_[i] != 0;
@@ -243,11 +244,11 @@ class Layout {
 
   void place_items() {
     if (input_.should_keep_known_nodes) {
-      gaps_ = workspace_.array<Gap>(num_items_ + 1, {});
+      gaps_ = workspace_.allocate_array<Gap>(num_items_ + 1, {});
       for (int32_t c = 0; c < num_rows_; c++) fill_gaps(c);
       return;
     }
-    blocks_ = workspace_.array<Block>(num_items_, {});
+    blocks_ = workspace_.allocate_array<Block>(num_items_, {});
     for (int32_t c = 0; c < num_rows_; c++) set_initial_positions(c);
     for (int32_t i = 0; i < input_.num_nodes; i++)
       if (is_fixed_[i]) item_centers_[i] = input_.earlier_positions[i];
@@ -363,7 +364,7 @@ class Layout {
                                : there;
       if (!is_not_nan(there)) there = is_not_nan(other) ? other : item_centers_[i];
       else if (is_not_nan(other)) there = (there + other) / 2;
-      float weight = is_fixed_[i]           ? kStays
+      float weight = is_fixed_[i]           ? kFixedWeight
                      : i < input_.num_nodes ? 1
                                             : 6;  // a chain element: a high weight makes long edges straight
       float target = (is_fixed_[i] ? input_.earlier_positions[i] : there) - offset;

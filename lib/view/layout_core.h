@@ -33,10 +33,10 @@ struct LayoutOutput {
   float* node_centers = nullptr;
   int32_t* row = nullptr;
   uint8_t* is_stub_edge = nullptr;
-  // The edges from node i, in row r, pass row r + 1 + k at chain_slots[chain_begins[i] + k]. An edge to row r + c
+  // The edges from node i, in row r, pass row r + 1 + k at chain_centers[chain_begins[i] + k]. An edge to row r + c
   // passes c - 1 rows; stubs pass none. chain_begins has nodes + 1 items.
   int32_t* chain_begins = nullptr;
-  float* chain_slots = nullptr;  // at most nodes * (max_edge_rows - 1) items
+  float* chain_centers = nullptr;  // at most nodes * (max_edge_rows - 1) items
 };
 
 // Returns the bytes of workspace that layout_graph() needs.

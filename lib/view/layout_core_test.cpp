@@ -15,7 +15,7 @@ struct Drawn {
   std::vector<int32_t> first{0}, source;
   std::vector<float> size, want;
   std::vector<int32_t> want_row;
-  std::vector<float> at, chain_slots;
+  std::vector<float> at, chain_centers;
   std::vector<int32_t> row, chain_first;
   std::vector<uint8_t> stub;
   int32_t nodes = 0;
@@ -29,9 +29,9 @@ struct Drawn {
   void draw(bool strict = false) {
     LayoutInput in{nodes, first.data(), source.data(), size.data(), want.data(), want_row.data(), 4, 10, strict};
     at.assign(size_t(nodes), NAN), row.assign(size_t(nodes), -1), stub.assign(source.size() + 1, 0);
-    chain_first.assign(size_t(nodes) + 1, 0), chain_slots.assign(size_t(nodes) * 3 + 1, NAN);
+    chain_first.assign(size_t(nodes) + 1, 0), chain_centers.assign(size_t(nodes) * 3 + 1, NAN);
     std::vector<char> workspace(layout_workspace_bytes(in));
-    layout_graph(in, {at.data(), row.data(), stub.data(), chain_first.data(), chain_slots.data()}, workspace.data());
+    layout_graph(in, {at.data(), row.data(), stub.data(), chain_first.data(), chain_centers.data()}, workspace.data());
   }
   std::vector<std::vector<int32_t>> rows() const {
     std::vector<std::vector<int32_t>> out;

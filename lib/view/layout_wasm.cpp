@@ -23,11 +23,11 @@ __attribute__((export_name("allocate"))) size_t allocate(size_t bytes) {
 __attribute__((export_name("layout")))
 int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const float* size, const float* want,
                const int32_t* want_row, int32_t longest, float gap, int32_t strict, float* at, int32_t* row,
-               uint8_t* stub, int32_t* chain_first, float* chain_slots) {
+               uint8_t* stub, int32_t* chain_first, float* chain_centers) {
   tgc::LayoutInput in{nodes, first, source, size, want, want_row, longest, gap, strict != 0};
   void* workspace = reinterpret_cast<void*>(allocate(tgc::layout_workspace_bytes(in)));
   if (!workspace) return 0;
-  tgc::layout_graph(in, {at, row, stub, chain_first, chain_slots}, workspace);
+  tgc::layout_graph(in, {at, row, stub, chain_first, chain_centers}, workspace);
   return 1;
 }
 

@@ -16,9 +16,9 @@ namespace {
 // Graphs are compressed in groups. The page unpacks a whole group, so in a page of few graphs, each is compressed
 // alone.
 constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
-constexpr int kLevel = 7;  // level 9 takes longer, and its pages are hardly smaller
+constexpr int kCompressionLevel = 7;  // level 9 takes longer, and its pages are hardly smaller
 
-void write_program(JsonWriter& json, const GoldenProgram& p) {
+void write_launch_facts(JsonWriter& json, const GoldenProgram& p) {
   auto sizes = [](const std::vector<std::string>& all) {
     std::string out;
     for (const std::string& size : all) out += (out.empty() ? "" : " x ") + size;
@@ -48,19 +48,19 @@ std::string view_index_json(const ViewContent& content) {
             });
           }
           json.member("error", g.error);
-          if (g.program) write_program(json, *g.program);
-          if (g.is_of_runtime) json.member("runtime", true);
+          if (g.program) write_launch_facts(json, *g.program);
+          if (g.is_runtime_kernel) json.member("runtime", true);
           json.member("numbers", g.item_indices)
               .member("side", g.input_side_index)
               .member("measured", g.measured_seconds);
           if (g.schedule_index >= 0) json.member("schedule_of", g.schedule_index);
-          if (!g.schedule.empty()) json.key("schedule").raw_json(g.schedule);
+          if (!g.schedule_json.empty()) json.key("schedule").raw_json(g.schedule_json);
           if (!g.bisect_json.empty()) json.key("accused").raw_json(g.bisect_json);
           if (!g.proof_json.empty()) json.key("proof").raw_json(g.proof_json);
           if (!g.bundle_json.empty()) json.key("bundle").raw_json(g.bundle_json);
         });
     });
-    if (!content.schedule.empty()) json.key("schedule").raw_json(content.schedule);
+    if (!content.schedule_json.empty()) json.key("schedule").raw_json(content.schedule_json);
     if (!content.measuring_device.empty()) json.member("measured_on", content.measuring_device);
     if (auto& device_peaks = content.device_peaks)
       json.key("peaks").object([&] {
@@ -74,7 +74,7 @@ std::string compress_text(std::string_view text, bool is_mostly_numbers) {
   z_stream stream = {};
   const int strategy = is_mostly_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
   const int memory = is_mostly_numbers ? 5 : 8;  // 5: smaller blocks, so that columns have their own Huffman codes
-  if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
+  if (deflateInit2(&stream, kCompressionLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data())), stream.avail_in = uInt(text.size());

@@ -15,7 +15,7 @@ struct ViewContent {
   std::string input_title;              // name of the input, or "A and B"
   std::vector<std::string> input_names;  // the names of two inputs; empty for one input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;              // JSON (schedule_text.h) for a tensor graph that tgc compiled, or ""
+  std::string schedule_json;              // JSON (schedule_text.h) for a tensor graph that tgc compiled, or ""
   std::string measuring_device;      // the device that ran kernels; empty if none ran
   std::vector<double> item_seconds;  // the time of each schedule item; 0: not timed
   std::optional<PeakRates> device_peaks;  // the peaks of `measuring_device`, if measured

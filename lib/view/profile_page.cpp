@@ -22,7 +22,7 @@ namespace {
 
 using profile::KernelRun;
 using profile::Profile;
-using Listing = profile::ProgramListings::Listing;
+using AssemblyListing = profile::ProgramListings::AssemblyListing;
 
 struct PageDocument {
   std::string id;
@@ -38,11 +38,11 @@ constexpr size_t kBeforeScript = 400'000;
 class AssemblyListings {
  public:
   explicit AssemblyListings(const Profile& p) : profile_(p), mapped_listings_(p) {}
-  const Listing& listing_of_run(size_t run) {
-    const profile::GpuProgram* program = profile_.trace.kernels[run].program;
-    if (!program || profile_.code_of_kernel(run)) return mapped_listings_.find(run);
+  const AssemblyListing& listing_of_run(size_t run) {
+    const profile::GpuProgram* program = profile_.trace.runs[run].program;
+    if (!program || profile_.code_of_run(run)) return mapped_listings_.find(run);
     auto [found, is_new] = unmapped_listings_.try_emplace(program);
-    if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
+    if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.runs[run].arch);
     return found->second;
   }
   profile::ProgramListings& mapped_listings() { return mapped_listings_; }
@@ -50,7 +50,7 @@ class AssemblyListings {
  private:
   const Profile& profile_;
   profile::ProgramListings mapped_listings_;
-  std::map<const profile::GpuProgram*, Listing> unmapped_listings_;
+  std::map<const profile::GpuProgram*, AssemblyListing> unmapped_listings_;
 };
 
 class ProfilePageWriter {
@@ -75,7 +75,7 @@ class ProfilePageWriter {
       TimelineTrack host = make_host_track(page_profile_.trace, names);
       json.key("host").object([&] { json.member("names", names).key("track"), write_track(json, std::move(host)); });
       json.key("runs").array([&] {
-        for (size_t run = 0; run < page_profile_.trace.kernels.size(); run++)
+        for (size_t run = 0; run < page_profile_.trace.runs.size(); run++)
           if (page_profile_.is_run_chosen[run]) write_run(json, run);
       });
       json.member("pma", page_profile_.trace.pma_events.size());
@@ -105,20 +105,20 @@ class ProfilePageWriter {
   }
 
   void write_run(JsonWriter& json, size_t run) {
-    const KernelRun& r = page_profile_.trace.kernels[run];
+    const KernelRun& r = page_profile_.trace.runs[run];
     documents.push_back({"run" + std::to_string(num_runs_), {run_json(run)}});
     num_runs_++;
     json.object([&] {
       json.member("name", r.name).member("kernel", r.kernel).member("device", r.device).member("arch", r.arch);
       json.member("binary", r.program && !r.program->elf_bytes.empty());
       json.member("seconds", r.seconds).key("traces").array([&] {
-        for (size_t event : r.sqtt) write_trace(json, run, event);
+        for (size_t event : r.sqtt_events) write_trace(json, run, event);
       });
     });
   }
 
   void write_trace(JsonWriter& json, size_t run, size_t event) {
-    const profile::SqttEvent& e = page_profile_.trace.sqtt[event];
+    const profile::SqttEvent& e = page_profile_.trace.sqtt_events[event];
     const profile::SqttSummary& s = page_profile_.sqtt_summaries[event];
     TraceTracks tracks = make_trace_tracks(page_profile_, event, assembly_listings_.listing_of_run(run));
     json.object([&] {
@@ -170,10 +170,10 @@ class ProfilePageWriter {
   }
 
   std::string run_json(size_t run) {
-    const profile::KernelCode* code = page_profile_.code_of_kernel(run);
-    const Listing& listing = assembly_listings_.listing_of_run(run);
-    const profile::StallReport stalls = profile::stalls_of_kernel(page_profile_, run, listing);
-    const auto times = profile::times_of_kernel(page_profile_, run, stalls);
+    const profile::KernelCode* code = page_profile_.code_of_run(run);
+    const AssemblyListing& listing = assembly_listings_.listing_of_run(run);
+    const profile::StallReport stalls = profile::stalls_of_run(page_profile_, run, listing);
+    const auto times = profile::measured_or_modeled_times(page_profile_, run, stalls);
     std::vector<uint64_t> addresses;
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
@@ -193,7 +193,7 @@ class ProfilePageWriter {
       });
       json.key("counters").array([&] {
         for (const profile::CounterSample& c : page_profile_.trace.counter_samples)
-          if (c.kernel == run)
+          if (c.run_index == run)
             json.object([&] {
               json.member("name", c.name).member("block", c.block).member("sum", c.sum_of_counter_values());
               json.member("most", c.values.empty() ? 0 : *std::ranges::max_element(c.values));
@@ -202,13 +202,13 @@ class ProfilePageWriter {
       });
       for (const profile::ComparedRun& pair : compared_runs_)
         if (pair.new_run == run && !pair.instructions.empty()) json.key("against"), write_comparison(json, pair);
-      if (const profile::CodeSource* source = page_profile_.source_of_kernel(run))
+      if (const profile::CodeSource* source = page_profile_.source_of_run(run))
         write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(page_profile_, run));
       write_stalls(json, stalls, times);
       if (auto occupancy = profile::occupancy_over_time(page_profile_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);
-      const profile::KernelFigures figures = profile::figures_of_kernel(page_profile_, run, listing);
+      const profile::KernelFigures figures = profile::figures_of_run(page_profile_, run, listing);
       json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.num_wave_lanes);
       json.member("mean_lanes", figures.active_lanes).member("active_lanes", mean_active_lanes(run, times));
       json.key("memory"),
@@ -226,7 +226,7 @@ class ProfilePageWriter {
   // Returns the mean number of active lanes of each instruction (0: not executed); an empty list if EXEC is not known.
   std::vector<double> mean_active_lanes(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
-    const auto active = page_profile_.active_lanes_of_kernel(run);
+    const auto active = page_profile_.active_lanes_of_run(run);
     for (size_t n = 0; n < active.size(); n++)
       out.push_back(times[n].num_executions ? double(active[n]) / double(times[n].num_executions) : 0);
     return out;
@@ -235,10 +235,10 @@ class ProfilePageWriter {
   // Writes the times and stalls of both runs and, for each instruction, its number in the new code, its text, and its
   // cycles per wave in the old and the new run; null if a run lacks it.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
-    const KernelRun& old_run = older_profile_->trace.kernels[pair.old_run];
+    const KernelRun& old_run = older_profile_->trace.runs[pair.old_run];
     json.object([&] {
       json.member("name", old_run.name).member("old_seconds", old_run.seconds);
-      json.member("new_seconds", page_profile_.trace.kernels[pair.new_run].seconds);
+      json.member("new_seconds", page_profile_.trace.runs[pair.new_run].seconds);
       json.member("old_cycles", pair.old_cycles).member("new_cycles", pair.new_cycles);
       json.member("old_reasons", pair.old_reason_cycles).member("new_reasons", pair.new_reason_cycles);
       json.key("rows").array([&] {

@@ -22,14 +22,15 @@ using profile::PacketId;
 using profile::PacketView;
 using profile::WaveSpan;
 
-constexpr uint32_t kWaves = 32;           // wave slots of a SIMD that a packet can name
-constexpr int64_t kCdnaIssue = 4;         // length of a slice on CDNA, in cycles
-constexpr size_t kMostPending = 1 << 16;  // maximum number of instructions that wait for a unit; others are dropped
-constexpr std::string_view kOther = "OTHER_";
+constexpr uint32_t kWaveSlots = 32;           // wave slots of a SIMD that a packet can name
+constexpr int64_t kCdnaIssueCycles = 4;         // length of a slice on CDNA, in cycles
+// maximum number of instructions that wait for a unit; others are dropped
+constexpr size_t kMostPendingInstructions = 1 << 16;
+constexpr std::string_view kOtherSimdPrefix = "OTHER_";
 
-// The page can represent times between -kMostTime and kMostTime exactly. Only a damaged trace has other times.
-constexpr int64_t kMostTime = int64_t(1) << 50;
-bool is_representable_time(int64_t time) { return time > -kMostTime && time < kMostTime; }
+// The page can represent times between -kMaxTime and kMaxTime exactly. Only a damaged trace has other times.
+constexpr int64_t kMaxTime = int64_t(1) << 50;
+bool is_representable_time(int64_t time) { return time > -kMaxTime && time < kMaxTime; }
 
 // UnitLdsAlt and UnitVmemAlt are for instructions that another SIMD issued.
 enum ExecutionUnit : uint8_t {
@@ -49,7 +50,7 @@ TraceOperation read_operation(TraceLayout layout, uint32_t number) {
   std::string name = profile::inst_op_name(layout, number);
   std::string_view rest = name;
   TraceOperation out;
-  if (layout != TraceLayout::Cdna && rest.starts_with(kOther)) out.is_of_other_simd = true;
+  if (layout != TraceLayout::Cdna && rest.starts_with(kOtherSimdPrefix)) out.is_of_other_simd = true;
   out.kind = kind_of_operation(name);
   switch (out.kind) {
     case SliceKind::Scalar: case SliceKind::ScalarMemory: out.unit = UnitScalar; break;
@@ -70,14 +71,14 @@ TraceOperation read_operation(TraceLayout layout, uint32_t number) {
   return out;
 }
 
-struct TraceOperations {
+struct TraceOperationTable {
   std::array<TraceOperation, profile::kNumOpCounters> by_number;
-  explicit TraceOperations(TraceLayout layout) {
+  explicit TraceOperationTable(TraceLayout layout) {
     for (uint32_t n = 0; n < by_number.size(); n++) by_number[n] = read_operation(layout, n);
   }
 };
-const TraceOperations& operations_of_layout(TraceLayout layout) {
-  static const TraceOperations rdna3(TraceLayout::Rdna3), rdna4(TraceLayout::Rdna4), cdna(TraceLayout::Cdna);
+const TraceOperationTable& operations_of_layout(TraceLayout layout) {
+  static const TraceOperationTable rdna3(TraceLayout::Rdna3), rdna4(TraceLayout::Rdna4), cdna(TraceLayout::Cdna);
   return layout == TraceLayout::Rdna3 ? rdna3 : layout == TraceLayout::Rdna4 ? rdna4 : cdna;
 }
 
@@ -113,7 +114,7 @@ class TraceTrackMaker {
         return;
       }
       case PacketAction::Instruction: {
-        uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & (kWaves - 1);
+        uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & (kWaveSlots - 1);
         bool is_inst = p.row->count_mask != 0;
         uint32_t op = uint32_t(p.bits >> p.row->count_low_bit) & p.row->count_mask;
         bool is_vector = p.row->packet == PacketId::VALUINST;
@@ -127,8 +128,8 @@ class TraceTrackMaker {
         SliceKind kind = kind_by_assembly(n, o.kind);
         if (!o.is_of_other_simd) add_issue_slice(wave, n, kind, p.time);
         if (o.unit && kind == SliceKind::Matrix) o.unit = UnitMatrix;
-        if (o.unit && pending_instructions_[queue_of(*o.unit)].size() < kMostPending)
-          pending_instructions_[queue_of(*o.unit)].push_back({*o.unit, kind, n, o.cycles});
+        if (o.unit && pending_instructions_[queue_unit(*o.unit)].size() < kMostPendingInstructions)
+          pending_instructions_[queue_unit(*o.unit)].push_back({*o.unit, kind, n, o.cycles});
         return;
       }
       case PacketAction::Mask:
@@ -182,7 +183,7 @@ class TraceTrackMaker {
   SliceKind kind_by_assembly(uint32_t n, SliceKind kind) const {
     return n < assembly_.size() ? kind_of_assembly(assembly_[n], kind) : kind;
   }
-  static ExecutionUnit queue_of(ExecutionUnit unit) {
+  static ExecutionUnit queue_unit(ExecutionUnit unit) {
     return unit == UnitTrans || unit == UnitMatrix ? UnitVector : unit;
   }
 
@@ -220,8 +221,8 @@ class TraceTrackMaker {
     const TraceOperation& o =
         operations_of_layout(TraceLayout::Cdna).by_number[type.field(p.bits, "op") & (profile::kNumOpCounters - 1)];
     auto wave = uint32_t(type.field(p.bits, "wave")), simd = uint32_t(type.field(p.bits, "simd"));
-    TimeSlice s{.row = UnitCount + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
-            .end = p.time + kCdnaIssue};
+    TimeSlice s{.row = UnitCount + kWaveSlots + simd * kWaveSlots + wave, .kind = uint8_t(o.kind), .begin = p.time,
+            .end = p.time + kCdnaIssueCycles};
     slices_.push_back(s);
     if (o.unit) s.row = *o.unit, slices_.push_back(s);
   }
@@ -233,11 +234,11 @@ class TraceTrackMaker {
     track_rows.erase(std::unique(track_rows.begin(), track_rows.end()), track_rows.end());
     TimelineTrack out{.name = "instructions", .track_rows = {}, .detail_levels = {}};
     for (uint32_t row : track_rows) {
-      uint32_t wave = row < UnitCount ? 0 : (row - UnitCount) % kWaves;
+      uint32_t wave = row < UnitCount ? 0 : (row - UnitCount) % kWaveSlots;
       if (row < UnitCount) out.track_rows.push_back({.name = kUnitNames[row]});
-      else if (row < UnitCount + kWaves)
+      else if (row < UnitCount + kWaveSlots)
         out.track_rows.push_back({.name = formatted("wave %u", wave), .drawing_style = "wave"});
-      else out.track_rows.push_back({.name = formatted("SIMD %u wave %u", (row - UnitCount) / kWaves - 1, wave)});
+      else out.track_rows.push_back({.name = formatted("SIMD %u wave %u", (row - UnitCount) / kWaveSlots - 1, wave)});
     }
     for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(track_rows, s.row) - track_rows.begin());
     out.detail_levels = make_levels(out.track_rows, std::move(slices_));
@@ -265,7 +266,7 @@ class TraceTrackMaker {
       bool has_begin = w.begin != WaveSpan::kUnknownTime, has_end = w.end != WaveSpan::kUnknownTime;
       if ((has_begin && !is_representable_time(w.begin)) || (has_end && !is_representable_time(w.end))) continue;
       TimeSlice s{.row = track_rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
-              .end = has_end ? w.end : is_representable_time(last_time) ? last_time : kMostTime, .item_number = w.wave};
+              .end = has_end ? w.end : is_representable_time(last_time) ? last_time : kMaxTime, .item_number = w.wave};
       // a wave ends at the latest when the next wave begins in the same slot
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
@@ -292,7 +293,7 @@ class TraceTrackMaker {
   InstructionMap instruction_map_;
   std::vector<std::string> assembly_;
   std::vector<std::vector<ExecutionSpan>> execution_spans_;
-  std::array<int64_t, kWaves> last_slice_ends_;  // by wave; kNotStarted if no wave is active
+  std::array<int64_t, kWaveSlots> last_slice_ends_;  // by wave; kNotStarted if no wave is active
   std::array<std::deque<PendingInstruction>, UnitCount> pending_instructions_;
   std::vector<TimeSlice> slices_;
 };
@@ -316,7 +317,7 @@ SliceKind kind_of_operation(std::string_view name) {
       {"FLAT", SliceKind::VectorMemory}, {"VMEM", SliceKind::VectorMemory}, {"BUF", SliceKind::VectorMemory},
       {"JUMP", SliceKind::Branch}, {"CALL", SliceKind::Branch}, {"BARRIER", SliceKind::Barrier},
       {"MESSAGE", SliceKind::Control}, {"NEXT", SliceKind::Control}};
-  if (name.starts_with(kOther) && !name.starts_with("OTHER_MSG")) name.remove_prefix(kOther.size());
+  if (name.starts_with(kOtherSimdPrefix) && !name.starts_with("OTHER_MSG")) name.remove_prefix(kOtherSimdPrefix.size());
   for (auto& [prefix, kind] : kPrefixes)
     if (name.starts_with(prefix)) return kind;
   return SliceKind::Other;
@@ -336,7 +337,7 @@ int64_t shift_time(int64_t time, int64_t offset) { return int64_t(uint64_t(time)
 
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
   const int64_t offset = p.clock_offset(event).value_or(0);
-  const profile::SqttEvent& e = p.trace.sqtt[event];
+  const profile::SqttEvent& e = p.trace.sqtt_events[event];
   const profile::SqttSummary& summary = p.sqtt_summaries[event];
   const profile::KernelCode* code = p.kernel_code_of_event(event);
   TraceTrackMaker maker(code, listing);
@@ -355,7 +356,7 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
 namespace {
 
 // Assigns rows to ranges, so that the ranges in a row do not overlap. Call take_row() in the order of the begins.
-class FreeRows {
+class RowAllocator {
  public:
   size_t take_row(double begin, double end) {
     for (; !busy_rows_.empty() && busy_rows_.top().first <= begin; busy_rows_.pop())
@@ -386,10 +387,10 @@ TimelineTrack make_host_track(const profile::ProfileTrace& trace, std::vector<st
   for (const profile::RangeEvent& e : trace.range_events) ranges.push_back(&e);
   std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
   std::map<std::string, uint32_t> numbers;
-  std::map<std::string_view, FreeRows> free_rows;
+  std::map<std::string_view, RowAllocator> row_allocators;
   std::map<std::pair<std::string_view, size_t>, std::vector<TimeSlice>> slices;
   for (const profile::RangeEvent* e : ranges) {
-    const size_t row = free_rows[e->device].take_row(e->begin, e->end);
+    const size_t row = row_allocators[e->device].take_row(e->begin, e->end);
     auto [number, is_new] = numbers.try_emplace(e->name, uint32_t(names.size()));
     if (is_new) names.push_back(e->name);
     auto ns = [&](double us) { return int64_t(std::clamp((us - start) * 1e3, 0.0, 4e15)); };

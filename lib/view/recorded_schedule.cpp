@@ -26,7 +26,7 @@ class RecordedBuffers {
     for (const GoldenKernel& k : record.kernels)
       for (const GoldenBuffer& b : k.buffer_args) add_buffer(b);
   }
-  size_t number_of_buffer(const GoldenBuffer& b) const { return buffer_numbers_.at(key(b)); }
+  size_t number_of_buffer(const GoldenBuffer& b) const { return buffer_numbers_.at(buffer_key(b)); }
   std::vector<size_t> numbers_of_buffers(std::span<const GoldenBuffer> bufs) const {
     std::vector<size_t> out;
     for (const GoldenBuffer& b : bufs) out.push_back(number_of_buffer(b));
@@ -54,10 +54,10 @@ class RecordedBuffers {
   }
 
  private:
-  using Key = std::tuple<int64_t, int64_t, int64_t, std::string>;
-  static Key key(const GoldenBuffer& b) { return {b.base, b.offset, b.size, b.dtype}; }
+  using BufferKey = std::tuple<int64_t, int64_t, int64_t, std::string>;
+  static BufferKey buffer_key(const GoldenBuffer& b) { return {b.base, b.offset, b.size, b.dtype}; }
   void add_buffer(const GoldenBuffer& b) {
-    if (!buffer_numbers_.try_emplace(key(b), buffers_.size()).second) return;
+    if (!buffer_numbers_.try_emplace(buffer_key(b), buffers_.size()).second) return;
     buffers_.push_back(b);
     const size_t base = base_indices_.try_emplace(b.base, base_bytes_.size()).first->second;
     if (base == base_bytes_.size()) base_bytes_.push_back(0);
@@ -65,7 +65,7 @@ class RecordedBuffers {
   }
 
   std::vector<GoldenBuffer> buffers_;
-  std::map<Key, size_t> buffer_numbers_;
+  std::map<BufferKey, size_t> buffer_numbers_;
   std::map<int64_t, size_t> base_indices_;
   std::vector<int64_t> base_bytes_;
 };

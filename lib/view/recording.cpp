@@ -19,7 +19,7 @@ std::string text_of_rule(const TraceRule& r) {
   for (uint32_t id = 0; id < num_rules(); id++) {
     const Rule* rule = rule_of_id(id);
     if (!rule || rule->line != r.line || rule->name != r.name || short_file_name(*rule) != r.file) continue;
-    if (alike++ == 0) out = pat::pattern_text(*rule->left) + " -> " + right_text(*rule);
+    if (alike++ == 0) out = pat::pattern_text(*rule->left) + " -> " + right_side_text(*rule);
   }
   if (out.size() > kMaxRuleText) out = out.substr(0, kMaxRuleText) + "...";
   return out + (alike > 1 ? ", and " + std::to_string(alike - 1) + " alike" : "");
@@ -27,7 +27,7 @@ std::string text_of_rule(const TraceRule& r) {
 
 }  // namespace
 
-void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
+void GraphRecorder::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
   graph_ = {}, ast_ = {}, events_ = {}, stage_events_ = {}, string_numbers_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
   graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a kernel from a dump may lack a target
@@ -35,29 +35,29 @@ void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp as
   number_of_string("");
 }
 
-void Recorder::begin_stage(std::string_view name, UOp input) {
+void GraphRecorder::begin_stage(std::string_view name, UOp input) {
   stage_events_.push_back({.name = std::string(name), .input = input, .result = {}, .first_event = events_.size(),
                      .end_event = events_.size()});
   begin_time_ = Clock::now();
 }
 
-void Recorder::end_stage(UOp result) {
+void GraphRecorder::end_stage(UOp result) {
   StageEvents& s = stage_events_.back();
   s.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_time_).count();
   s.result = result, s.end_event = events_.size();
   graph_.wall_ms += s.wall_ms;
 }
 
-void Recorder::begin_rewrite(const TraceRewrite& r, int, UOp input) {
+void GraphRecorder::begin_rewrite(const TraceRewrite& r, int, UOp input) {
   events_.push_back({Event::Kind::Begin,
                      input,
                      UOp(),
                      {number_of_string(r.name), number_of_string(r.rule_set), int64_t(r.num_rules), r.bottom_up}});
 }
 
-void Recorder::end_rewrite(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
+void GraphRecorder::end_rewrite(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
 
-void Recorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
+void GraphRecorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
   auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r) + " ";
   key += r.source;
   auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
@@ -70,11 +70,13 @@ void Recorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceC
   else if (!stage_events_.empty()) stage_events_.back().num_discarded++;
 }
 
-void Recorder::rebuild_node(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }
+void GraphRecorder::rebuild_node(int, UOp before, UOp after) {
+  events_.push_back({Event::Kind::Rebuilt, before, after});
+}
 
-void Recorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
+void GraphRecorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
 
-RecordedGraph Recorder::finish_graph(Compilation* of, const TextOptions& texts, const std::string& error) {
+RecordedGraph GraphRecorder::finish_graph(Compilation* of, const TextOptions& texts, const std::string& error) {
   graph_.error = error;
   graph_.num_stages = stage_events_.size();
   if (!of) {  // the times are not those of a compilation
@@ -94,7 +96,7 @@ static std::string without_folders(Diag diag) {
 }
 
 RecordedGraph record_compilation(Compilation& compilation, const TextOptions& texts) {
-  Recorder recorder;
+  GraphRecorder recorder;
   TraceObserver stage_observer(recorder);
   ScopedObserver watched(compilation, stage_observer);
   std::string error;

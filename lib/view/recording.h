@@ -24,10 +24,10 @@ struct RecordedGraph {
   double wall_ms = 0;                                           // wall time of all stages, with recording; 0: unknown
   std::string error;
   std::optional<GoldenProgram> program;  // the launch facts of a kernel, if known
-  bool is_of_runtime = false;            // true for a kernel of tinygrad's runtime, which no schedule has
+  bool is_runtime_kernel = false;            // true for a kernel of tinygrad's runtime, which no schedule has
   std::vector<int64_t> item_indices;
   int64_t schedule_index = -1;  // index of the graph with the kernel's recorded schedule, or -1
-  std::string schedule;         // JSON of the schedule of a recorded tensor graph, or empty
+  std::string schedule_json;         // JSON of the schedule_json of a recorded tensor graph, or empty
   double measured_seconds = 0;  // shortest time of a kernel that was run alone, or 0
   std::string bisect_json;      // the result of BisectReport::json(), or empty
   std::string proof_json;       // the result of proof_marks_json() in lib/prove, or empty
@@ -46,7 +46,7 @@ struct RecordedGraph {
 
 struct TextOptions {
   bool should_include_assembly = true;
-  std::vector<std::pair<std::string, std::string>> given_texts = {};  // pairs of kind and text
+  std::vector<std::pair<std::string, std::string>> recorded_texts = {};  // pairs of kind and text
   std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
   std::string rule_sources = {};  // JSON: the lines of rules in the user's tinygrad, or empty
 };
@@ -81,7 +81,7 @@ struct RecordedEvent {
   int64_t event_numbers[4] = {};
 };
 
-class Recorder : public TraceConsumer {
+class GraphRecorder : public TraceConsumer {
  public:
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void user_operation(std::string_view what) override { graph_.user_operation = what; }

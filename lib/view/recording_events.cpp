@@ -31,12 +31,12 @@ EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_
       trace_numbers_(ids),
       node_texts_(texts),
       node_states_(nodes.size()),
-      is_ambiguous_(nodes.size()) {
+      has_ambiguous_hash_(nodes.size()) {
   std::unordered_map<uint64_t, size_t> known;
   known.reserve(nodes.size());
   for (size_t n = 0; n < nodes.size(); n++) {
     auto [at, is_new] = known.try_emplace(hash_of_row(nodes[n], texts[n]), n);
-    if (!is_new) is_ambiguous_[n] = is_ambiguous_[at->second] = true;
+    if (!is_new) has_ambiguous_hash_[n] = has_ambiguous_hash_[at->second] = true;
   }
 }
 
@@ -57,7 +57,7 @@ int64_t EventWriter::resolved_node(int64_t node) const {
 }
 
 void EventWriter::mark_written(int64_t node) {
-  if (node >= 0 && node_states_[size_t(node)] == State::Unknown) node_states_[size_t(node)] = State::Written;
+  if (node >= 0 && node_states_[size_t(node)] == NodeState::Unknown) node_states_[size_t(node)] = NodeState::Written;
 }
 
 void EventWriter::record_replacement(int64_t before, int64_t after) {
@@ -106,11 +106,11 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   made_begins_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
   auto slot = std::ranges::find(sources, e.new_node);
-  auto known = last_results_.find(before);
-  if (known != last_results_.end() && known->second == after) rewrite_results_.push_back(0);
+  auto known = last_result_rows_.find(before);
+  if (known != last_result_rows_.end() && known->second == after) rewrite_results_.push_back(0);
   else if (slot != sources.end()) rewrite_results_.push_back(-1 - (slot - sources.begin()));
   else rewrite_results_.push_back(1 + zigzag((count ? made_end_ - 1 : before) - after));
-  last_results_[before] = after;
+  last_result_rows_[before] = after;
   record_replacement(before, after);
 }
 
@@ -121,9 +121,9 @@ void EventWriter::add_rebuilt_node(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);
   bool is_derived = can_derive(before, after);
-  if (node_states_[size_t(after)] == State::Unknown) {
+  if (node_states_[size_t(after)] == NodeState::Unknown) {
     is_derived &= after > last_derived_;
-    node_states_[size_t(after)] = is_derived ? State::Derived : State::Written;
+    node_states_[size_t(after)] = is_derived ? NodeState::Derived : NodeState::Written;
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
   event_kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
@@ -135,7 +135,7 @@ void EventWriter::add_rebuilt_node(const RecordedEvent& e) {
 bool EventWriter::can_derive(int64_t before, int64_t after) const {
   UOp a = nodes_[size_t(before)], b = nodes_[size_t(after)];
   const NodeTexts &x = node_texts_[size_t(before)], &y = node_texts_[size_t(after)];
-  if (is_ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
+  if (has_ambiguous_hash_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
   if (x.dtype != y.dtype || x.arg != y.arg || x.tag != y.tag) return false;
   for (size_t i = 0; i < a.num_src(); i++)
     if (resolved_node(row_of_node(a.src(i))) != row_of_node(b.src(i))) return false;

@@ -23,11 +23,11 @@ class EventWriter {
   // Adds events in the order of the trace.
   void add_event(const RecordedEvent& event);
   // Returns true if the reader derives the row `node` from an event. Valid after the last add_event().
-  bool is_derived(size_t node) const { return node_states_[node] == State::Derived; }
+  bool is_derived(size_t node) const { return node_states_[node] == NodeState::Derived; }
   void write_events(JsonWriter& json) const;
 
  private:
-  enum class State : uint8_t { Unknown, Written, Derived };
+  enum class NodeState : uint8_t { Unknown, Written, Derived };
   struct RewriteRun {
     int64_t input;
     std::unordered_map<int64_t, int64_t> replacements;
@@ -48,11 +48,11 @@ class EventWriter {
   const std::vector<int32_t>& node_rows_;
   const std::vector<uint32_t>& trace_numbers_;
   const std::vector<NodeTexts>& node_texts_;
-  std::vector<State> node_states_;
-  std::vector<bool> is_ambiguous_;  // another row has the same hash; such rows are never derived
+  std::vector<NodeState> node_states_;
+  std::vector<bool> has_ambiguous_hash_;  // another row has the same hash; such rows are never derived
   // The running graph rewrites. The first entry is for events outside of graph rewrites.
   std::vector<RewriteRun> open_runs_{{-1, {}}};
-  std::unordered_map<int64_t, int64_t> last_results_;  // by row: the result of the node's last rewrite
+  std::unordered_map<int64_t, int64_t> last_result_rows_;  // by row: the result of the node's last rewrite
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   std::vector<int64_t> event_kinds_, runs_, inputs_, results_, rules_, rewritten_nodes_, made_begins_, made_counts_,

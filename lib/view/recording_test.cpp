@@ -11,7 +11,7 @@ TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
   Graph graph;
   const UOp one = graph.constant(dtypes::int32, Const(1)), two = graph.constant(dtypes::int32, Const(2));
   const UOp sink = graph.sink({one});
-  Recorder recorder;
+  GraphRecorder recorder;
   recorder.begin_kernel("k", "", sink);
   recorder.begin_stage("expander", sink);
   recorder.begin_rewrite({.name = "expander", .rule_set = "expander"}, 0, sink);
@@ -29,7 +29,7 @@ TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
 TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones different") {
   auto data_of = [](const std::string& text) {
     Graph graph;
-    Recorder recorder;
+    GraphRecorder recorder;
     recorder.begin_kernel("k", "", graph.sink({graph.node(Op::CUSTOM, dtypes::void_, {}, graph.str(text))}));
     return recorder.finish_graph(nullptr, {}).data_json;
   };

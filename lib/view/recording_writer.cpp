@@ -30,7 +30,7 @@ std::string RecordingWriter::write_graph() {
   for (const auto& e : recorder_.events_) event_writer_->add_event(e);
   recorder_.graph_.num_nodes = toposort(recorder_.ast_).size();
   recorder_.graph_.structure_hash = hash_structure();
-  hash_results();
+  hash_stage_results();
   json_writer_.object([&] {
     json_writer_.member("name", recorder_.graph_.name)
         .member("target", recorder_.graph_.target)
@@ -40,8 +40,8 @@ std::string RecordingWriter::write_graph() {
     json_writer_.member("ast", row_of_node(recorder_.ast_)).member("begins", recorder_.graph_.begin_stage);
     json_writer_.member("producer", recorder_.graph_.producer);
     write_nodes();
-    write_facts();
-    write_model();
+    write_node_facts();
+    write_model_nodes();
     write_stages();
     write_texts();
     json_writer_.member("lines", pyrender_lines_.texts());
@@ -79,7 +79,7 @@ std::string RecordingWriter::hash_structure() const {
 }
 
 // Hashes the first graph and each stage's result, so that the page finds the first difference without reading graphs.
-void RecordingWriter::hash_results() {
+void RecordingWriter::hash_stage_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
   for (std::string_view text : recorder_.string_numbers_.texts())
     of_text.push_back(std::hash<std::string_view>()(text));
@@ -98,19 +98,19 @@ void RecordingWriter::hash_results() {
   for (const auto& s : recorder_.stage_events_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
-void RecordingWriter::add_root(UOp u) {
+void RecordingWriter::select_node(UOp u) {
   if (u) node_rows_[u.id()] = 0;
 }
 
 void RecordingWriter::choose_nodes() {
   Graph& graph = recorder_.ast_.graph();
   node_rows_.assign(graph.size(), -1);
-  add_root(recorder_.ast_);
-  for (const auto& e : recorder_.events_) add_root(e.event_node), add_root(e.new_node);
-  for (UOp u : linear_list_) add_root(u);
+  select_node(recorder_.ast_);
+  for (const auto& e : recorder_.events_) select_node(e.event_node), select_node(e.new_node);
+  for (UOp u : linear_list_) select_node(u);
   UOpSet in_results(graph);
   auto add_result = [&](UOp root) {
-    add_root(root);
+    select_node(root);
     for (UOp u : toposort(root, [&](UOp s) { return !in_results.contains(s); }))
       if (in_results.insert(u)) result_nodes_.push_back(u);
   };
@@ -122,8 +122,8 @@ void RecordingWriter::choose_nodes() {
   for (size_t id = node_rows_.size(); id-- > 0;) {
     if (node_rows_[id] < 0) continue;
     UOp u = graph.at(uint32_t(id));
-    for (UOp s : u.src()) add_root(s);
-    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) add_root(u.arg()[0].uop());
+    for (UOp s : u.src()) select_node(s);
+    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) select_node(u.arg()[0].uop());
   }
   for (size_t id = 0; id < node_rows_.size(); id++)
     if (node_rows_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
@@ -200,7 +200,7 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
 }
 
 // Writes facts of `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that enclose a node.
-void RecordingWriter::write_facts() {
+void RecordingWriter::write_node_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
   for (UOp u : result_nodes_) {
@@ -234,7 +234,7 @@ void RecordingWriter::write_facts() {
 
 // For a tensor graph that tgc compiles, writes the labels of the ONNX nodes, the ONNX node for which each UOp was made,
 // and the rows of the kernels' ASTs.
-void RecordingWriter::write_model() {
+void RecordingWriter::write_model_nodes() {
   if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
   std::vector<int64_t> user_operation;
   std::vector<std::string_view> labels;
@@ -282,9 +282,9 @@ void RecordingWriter::write_texts() {
     for (size_t i = 0; i < recorder_.stage_events_.size(); i++)
       if (const auto& s = recorder_.stage_events_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
-    for (auto& [kind, text] : text_options_.given_texts) write_text(kind, text);
+    for (auto& [kind, text] : text_options_.recorded_texts) write_text(kind, text);
     if (linear_list_.empty()) return;
-    write_list(linear_list_);
+    write_linear_list(linear_list_);
     write_source(linear_list_);
     if (auto text = compilation_->row_output(get_stage_row(OutputKind::LaunchFacts))) write_text("program", *text);
     if (!text_options_.should_include_assembly) return;
@@ -319,14 +319,14 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
     const std::string text = shorten_literals(placed->text);
     std::map<size_t, UOp> owners;
     for (auto [u, line] : placed->node_lines) owners[line] = u;
-    Names names;
+    NodeNames names;
     RelativeNames near;
     json_writer_.key("lines").array([&] {
       int64_t last = 0;
       for (size_t from = 0, i = 0; from < text.size(); i++) {
         const size_t end = std::min(text.find('\n', from), text.size());
         const std::string_view line = std::string_view(text).substr(from, end - from);
-        const size_t name = line.empty() ? 0 : name_end(line, 0);
+        const size_t name = line.empty() ? 0 : node_name_end(line, 0);
         const size_t head = name && line.substr(name).starts_with(" = ") ? name + 3 : 0;
         const auto owner = owners.find(i);
         const std::string rest = owner == owners.end() ? "" : text_template_of(line.substr(head), owner->second, names);
@@ -337,14 +337,14 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
         from = end + 1;
       }
     });
-    write_places({placed->node_lines.begin(), placed->node_lines.end()});
+    write_node_lines({placed->node_lines.begin(), placed->node_lines.end()});
   });
 }
 
 // Returns the text of a node's line with marks for what the page derives: "@" for the name of another line, "$" for
 // UOp.const(dtype, value), "`" for UOp.const(value, dtype). Marks are in the order of the node's sources; a source
 // without a line stands for its own sources. Returns "" if the line has another form.
-std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, const Names& names) const {
+std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, const NodeNames& names) const {
   if (text.find_first_of("@$`") != text.npos) return "";
   std::vector<UOp> parts, open{owner};
   for (bool is_owner = true; !open.empty(); is_owner = false) {
@@ -358,7 +358,7 @@ std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, 
   std::string out;
   size_t next = 0;
   for (size_t i = 0; i < text.size();) {
-    const size_t end = name_end(text, i);
+    const size_t end = node_name_end(text, i);
     if (!end && !text.substr(i).starts_with("UOp.const(")) {
       out += text[i++];
       continue;
@@ -380,7 +380,7 @@ std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, 
   return next == parts.size() ? out : "";
 }
 
-void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
+void RecordingWriter::write_node_lines(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_writer_.key("nodes").array([&] {
     for (auto [u, line] : lines) {
@@ -390,7 +390,7 @@ void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& li
   });
 }
 
-void RecordingWriter::write_list(const std::vector<UOp>& list) {
+void RecordingWriter::write_linear_list(const std::vector<UOp>& list) {
   json_writer_.start_line().object([&] {
     json_writer_.member("kind", "linear");
     auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
@@ -404,7 +404,7 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
     }
     std::vector<std::pair<UOp, size_t>> lines;
     for (UOp u : list) lines.emplace_back(u, lines.size());
-    write_places(lines);
+    write_node_lines(lines);
   });
 }
 
@@ -458,7 +458,7 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
     for (size_t i = 0; i < list.size(); i++)
       for (size_t k = 0; k < map->lines_of_node[i].num_lines; k++)
         lines.emplace_back(list[i], map->lines_of_node[i].first_line + k - 1);
-    write_places(lines);
+    write_node_lines(lines);
   });
 }
 

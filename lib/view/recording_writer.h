@@ -1,4 +1,4 @@
-// Writes the data of a Recorder as JSON.
+// Writes the data of a GraphRecorder as JSON.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,7 +14,7 @@ namespace tgc {
 
 class RecordingWriter {
  public:
-  RecordingWriter(Recorder& from, Compilation* of, const TextOptions& texts)
+  RecordingWriter(GraphRecorder& from, Compilation* of, const TextOptions& texts)
       : recorder_(from), compilation_(of), text_options_(texts) {}
   std::string write_graph();
   std::string events_json() const;  // valid after write_graph()
@@ -22,29 +22,29 @@ class RecordingWriter {
  private:
   void choose_nodes();
   std::string hash_structure() const;
-  void hash_results();
-  void add_root(UOp u);
+  void hash_stage_results();
+  void select_node(UOp u);
   int64_t row_of_node(UOp u) const { return u ? node_rows_[u.id()] : -1; }
 
   void write_nodes();
   void write_deltas(std::string_view key, const std::vector<int64_t>& rows, size_t values);
-  void write_facts();
+  void write_node_facts();
   void write_stages();
-  void write_model();
-  void write_places(const std::vector<std::pair<UOp, size_t>>& lines);
+  void write_model_nodes();
+  void write_node_lines(const std::vector<std::pair<UOp, size_t>>& lines);
   void write_texts();
   bool is_printed_by_page(UOp graph) const;
   void write_pyrender(size_t stage, UOp graph);
-  using Names = std::map<uint32_t, std::string>;
-  std::string text_template_of(std::string_view text, UOp owner, const Names& names) const;
+  using NodeNames = std::map<uint32_t, std::string>;
+  std::string text_template_of(std::string_view text, UOp owner, const NodeNames& names) const;
   std::optional<std::vector<std::string>> rows_of_list(const std::vector<UOp>& list, std::string_view text) const;
-  void write_list(const std::vector<UOp>& list);
+  void write_linear_list(const std::vector<UOp>& list);
   void write_source(const std::vector<UOp>& list);
   void write_compiled_text(std::string_view row, std::string_view kind);
   void write_text(std::string_view kind, std::string_view text);
   std::string text_of_arg(UOp u);
 
-  Recorder& recorder_;
+  GraphRecorder& recorder_;
   Compilation* compilation_;
   TextOptions text_options_;
   std::vector<UOp> linear_list_;  // the list of a kernel that tgc compiled, or empty

@@ -15,7 +15,7 @@ bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) |
 
 }  // namespace
 
-size_t name_end(std::string_view text, size_t i) {
+size_t node_name_end(std::string_view text, size_t i) {
   size_t end = i + 1;
   while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
   bool is_name = text[i] == 'c' && end > i + 1 && (text[i + 1] != '0' || end == i + 2);
@@ -26,7 +26,7 @@ size_t name_end(std::string_view text, size_t i) {
 std::string RelativeNames::line(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    const size_t end = name_end(text, i);
+    const size_t end = node_name_end(text, i);
     if (!end) {
       out += text[i++];
       continue;

@@ -6,7 +6,7 @@
 namespace tgc {
 
 // Returns the end of the name, such as "c12", that begins at `i` in a pyrender text; 0 if no name begins there.
-size_t name_end(std::string_view text, size_t i);
+size_t node_name_end(std::string_view text, size_t i);
 
 // Replaces the number in each name of a pyrender line by its distance from that of the name that the line, or the
 // nearest line before, defines: "c12 = c11+c3" becomes "c0 = c1+c9", which compresses better. The number of the defined

@@ -10,14 +10,16 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFactor = 4;
-constexpr uint32_t kChunk = 8192;   // usual number of slices that begin in a chunk
-constexpr size_t kCoarsest = 2000;  // a level with at most this many slices is the last
-constexpr double kGain = 0.5;       // maximum number of slices of a level, relative to the next finer level
-constexpr int kAmounts = 15;        // amounts are stored as 0 to 15; 15 is TimelineRow::max_amount
-constexpr size_t kKinds = 32;
+constexpr int64_t kLevelFactor = 4;
+constexpr uint32_t kSlicesPerChunk = 8192;   // usual number of slices that begin in a chunk
+constexpr size_t kMostCoarsestSlices = 2000;  // a level with at most this many slices is the last
+constexpr double kMostSliceRatio = 0.5;       // maximum number of slices of a level, relative to the next finer level
+constexpr int kMaxStoredAmount = 15;        // amounts are stored as 0 to 15; 15 is TimelineRow::max_amount
+constexpr size_t kNumKinds = 32;
 
-bool is_before(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
+bool precedes_in_track(const TimeSlice& a, const TimeSlice& b) {
+  return a.row != b.row ? a.row < b.row : a.begin < b.begin;
+}
 
 class SliceBin {
  public:
@@ -26,7 +28,7 @@ class SliceBin {
     int64_t at = begin / bin_cycles_ - (begin % bin_cycles_ < 0);
     if (slice_row_ != s.row || bin_number_ != at) flush();
     slice_row_ = s.row, bin_number_ = at, is_open_ = true;
-    cycles_by_kind_[s.kind % kKinds] += end - begin;
+    cycles_by_kind_[s.kind % kNumKinds] += end - begin;
     amount_sum_ += s.amount * double(end - begin);
   }
   void flush() {
@@ -44,7 +46,7 @@ class SliceBin {
  private:
   int64_t bin_cycles_;
   std::vector<TimeSlice>& merged_slices_;
-  std::array<int64_t, kKinds> cycles_by_kind_{};
+  std::array<int64_t, kNumKinds> cycles_by_kind_{};
   double amount_sum_ = 0;
   uint32_t slice_row_ = 0;
   int64_t bin_number_ = 0;
@@ -59,7 +61,7 @@ void cut_overlaps(std::vector<TimeSlice>& slices) {
 
 std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSlice>& slices, int64_t begin,
                        int64_t bin) {
-  std::ranges::stable_sort(slices, is_before);
+  std::ranges::stable_sort(slices, precedes_in_track);
   std::vector<int64_t> counts, begins, lengths, kinds, amounts, items;
   bool has_items = false;
   int64_t last = 0;
@@ -69,7 +71,7 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSli
     counts.back()++;
     begins.push_back((s.begin - last) / bin), lengths.push_back((s.end - s.begin) / bin), kinds.push_back(s.kind);
     double share = std::clamp(s.amount / rows[s.row].max_amount, 0.0, 1.0);
-    amounts.push_back(int64_t(std::ceil(share * kAmounts)));
+    amounts.push_back(int64_t(std::ceil(share * kMaxStoredAmount)));
     items.push_back(s.item_number == TimeSlice::kNoItemNumber ? -1 : int64_t(s.item_number));
     has_items |= s.item_number != TimeSlice::kNoItemNumber;
     last = s.begin;
@@ -90,7 +92,7 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
     std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
     // At least as many slices begin in a chunk as continue from the previous one. Then long slices, which are stored in
     // several chunks, at most double the number of stored slices.
-    size_t end = std::min(n + std::max<size_t>(kChunk, chunk.size()), slices.size());
+    size_t end = std::min(n + std::max<size_t>(kSlicesPerChunk, chunk.size()), slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;
@@ -151,7 +153,7 @@ std::vector<TimeSlice> count_active_slices(std::vector<TimeSlice> slices) {
 std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from) {
   std::vector<TimelineLevel> out;
-  std::ranges::stable_sort(finest, is_before);
+  std::ranges::stable_sort(finest, precedes_in_track);
   if (merged_from.empty()) {
     merged_from = finest;
     cut_overlaps(merged_from);
@@ -159,9 +161,9 @@ std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std
   size_t count = finest.size();
   out.push_back(make_level(rows, std::move(finest), 1));
   int64_t span = out[0].level_chunks.empty() ? 0 : out[0].level_chunks.back().end - out[0].level_chunks[0].begin;
-  for (int64_t bin = kFactor; count > kCoarsest && bin <= span / kFactor; bin *= kFactor) {
+  for (int64_t bin = kLevelFactor; count > kMostCoarsestSlices && bin <= span / kLevelFactor; bin *= kLevelFactor) {
     std::vector<TimeSlice> merged = merge_slices(merged_from, bin);
-    if (double(merged.size()) > kGain * double(count)) continue;
+    if (double(merged.size()) > kMostSliceRatio * double(count)) continue;
     count = merged.size();
     out.push_back(make_level(rows, merged, bin));
     merged_from = std::move(merged);

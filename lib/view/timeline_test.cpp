@@ -173,8 +173,8 @@ TEST_CASE("profile tracks: kinds of operations and of assembly") {
 
 TEST_CASE("profile tracks: a wave without a packet of its end lasts until the next wave of its place") {
   profile::Profile p;
-  p.trace.kernels.push_back({.sqtt = {0}});
-  p.trace.sqtt.emplace_back();
+  p.trace.runs.push_back({.sqtt_events = {0}});
+  p.trace.sqtt_events.emplace_back();
   p.sqtt_summaries.emplace_back();
   constexpr uint32_t kCount = 30000;
   for (uint32_t n = 0; n < kCount; n++) p.sqtt_summaries[0].wave_spans.push_back({.begin = 10 * int64_t(n)});
@@ -199,7 +199,7 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.num_threads = 1});
     const profile::Profile& found = p.value_or_throw();
     size_t mapped = 0;
-    for (size_t event = 0; event < found.trace.sqtt.size(); event++) {
+    for (size_t event = 0; event < found.trace.sqtt_events.size(); event++) {
       TraceTracks tracks = make_trace_tracks(found, event, {});
       size_t waves = 0;
       for (const TimelineChunk& c : tracks.waves.detail_levels[0].level_chunks)

@@ -103,7 +103,7 @@ struct SiblingEnds {
 std::vector<SiblingEnds> find_nesting(UOp sink, LoopDependencyTable& deps) {
   std::vector<SiblingEnds> out;
   UOpSet nested(sink.graph());
-  for (UOp u : last_toposort(sink)) {
+  for (UOp u : cached_toposort(sink)) {
     deps.compute_dependencies(u);
     if (u.in({Op::END, Op::SINK})) {
       SiblingEnds here{u, {}};
@@ -205,7 +205,7 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
   std::vector<UOp> result(num_below), order, sources;  // result: for each id of an old node, the new node
   std::vector<Frame> stack;
-  order.reserve(last_toposort(sink).size());
+  order.reserve(cached_toposort(sink).size());
   bool all_new = true;
 
   auto source = [&](UOp u, uint32_t i) {

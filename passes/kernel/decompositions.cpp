@@ -162,7 +162,7 @@ std::vector<const RuleSet*> late_rule_sets(const LateRuleOptions& choice) {
   add(has(Op::OR), "late or", late_rule_set<late_or_rules>);
   add(has(Op::SHL), "late shl", late_rule_set<late_shl_rules>);
   add(has(Op::SHR), "late shr", late_rule_set<late_shr_rules>);
-  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late_rule_set<late_fast_idiv_rules>);
+  add(has(Op::SHR) && choice.uses_fast_idiv, "late fast idiv", late_rule_set<late_fast_idiv_rules>);
   add(has(Op::NEG), "late neg", late_rule_set<late_neg_rules>);
   add(has(Op::NEG) && has(Op::SUB), "late sub", late_rule_set<late_sub_rules>);
   add(has(Op::CMPLT), "late cmplt", late_rule_set<late_cmplt_rules>);
@@ -177,7 +177,7 @@ template <class Key>
 class RuleSetCache {
  public:
   template <class Make>
-  const RuleSet& get(const Key& key, Make make) {
+  const RuleSet& get_or_make(const Key& key, Make make) {
     std::lock_guard lock(mutex_);
     for (auto& [known, set] : sets_)
       if (known == key) return *set;
@@ -199,14 +199,14 @@ LateRuleOptions late_rule_options_of(const KernelJob& job) {
 
 const RuleSet& late_rewrite_patterns(const LateRuleOptions& choice) {
   static RuleSetCache<LateRuleOptions> cache;
-  return cache.get(choice,
-                   [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_rule_sets(choice)); });
+  return cache.get_or_make(
+      choice, [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_rule_sets(choice)); });
 }
 
 const RuleSet* decompositions_stage(const KernelJob& job) {
   static RuleSetCache<LateRuleOptions> cache;
   LateRuleOptions choice = late_rule_options_of(job);
-  return &cache.get(choice, [&] {
+  return &cache.get_or_make(choice, [&] {
     return std::make_unique<const RuleSet>("decompositions",
                                            std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
   });
@@ -215,14 +215,14 @@ const RuleSet* decompositions_stage(const KernelJob& job) {
 const RuleSet* final_rewrite_stage(const KernelJob& job) {
   struct Key {
     LateRuleOptions late_options;
-    const RuleSet* extra;
+    const RuleSet* extra_rules;
     bool operator==(const Key&) const = default;
   };
   static RuleSetCache<Key> cache;
   Key key{late_rule_options_of(job), &extra_matcher(job.target)};
-  return &cache.get(key, [&] {
+  return &cache.get_or_make(key, [&] {
     return std::make_unique<const RuleSet>(
-        "final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
+        "final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra_rules, &pm_split_ends()});
   });
 }
 
@@ -230,7 +230,7 @@ const RuleSet* final_rewrite_stage(const KernelJob& job) {
 
 namespace {
 
-Int py_abs_max(Const vmin, Const vmax) {
+Int largest_magnitude(Const vmin, Const vmax) {
   Int least = vmin.to_int().abs(), greatest = vmax.to_int();
   return greatest < least ? least : greatest;
 }
@@ -268,7 +268,7 @@ FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   DType dtype = x.dtype();
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
   IntegerBounds range = integer_bounds_of(x);
-  auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
+  auto [m, s] = magicgu(largest_magnitude(range.min, range.max), d);
   auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // add 1 if x < 0, because the shift rounds down
 
   if (product_fits(range, m, dtype)) {
@@ -296,7 +296,7 @@ constexpr int64_t kTwo32 = int64_t(1) << 32, kLow = kTwo32 - 1;
 
 UOp low_half(UOp x) { return (x & Const(kLow)).cast(dtypes::uint32); }
 UOp high_half(UOp x) { return ((x / Const(kTwo32)) & Const(kLow)).cast(dtypes::uint32); }
-UOp rotate(UOp x, int r) { return x * Const(int64_t(1) << r) + x / Const(int64_t(1) << (32 - r)); }
+UOp rotate_left(UOp x, int r) { return x * Const(int64_t(1) << r) + x / Const(int64_t(1) << (32 - r)); }
 
 }  // namespace
 
@@ -308,7 +308,7 @@ UOp threefry2x32(UOp x, UOp key) {
   for (int i = 0; i < 5; i++) {
     for (int r : kRotations[i % 2]) {
       a = a + b;
-      b = a ^ rotate(b, r);
+      b = a ^ rotate_left(b, r);
     }
     a = a + keys[i % 3];
     b = b + keys[(i + 1) % 3] + Const(i) + Const(1);

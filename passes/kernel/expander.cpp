@@ -19,7 +19,7 @@ struct UnrollAxis {
 };
 using UnrollAxes = std::vector<UnrollAxis>;
 
-UnrollAxes axes_of(Arg arg) {
+UnrollAxes parse_unroll_axes(Arg arg) {
   UnrollAxes out;
   if (!arg.is_tuple()) throw Failure("the axes of an UNROLL or CONTRACT are " + arg.repr());
   out.reserve(arg.items().size());
@@ -45,7 +45,8 @@ int64_t num_elements(const UnrollAxes& axes) {
 
 // Maps a vector over the axes `from` to a vector over the axes `to` (the last axis varies fastest): returns, for each
 // element of the result, the index of its element in the source. Axes of `from` that are in `zeroed` have index 0.
-std::vector<int64_t> swizzle(const UnrollAxes& to, const UnrollAxes& from, std::span<const int64_t> zeroed = {}) {
+std::vector<int64_t> swizzle_indices(const UnrollAxes& to, const UnrollAxes& from,
+                                     std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // for each axis of `to`, the stride of that axis in `from`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride = checked_product(Limit::Nodes, stride, from[k].size)) {
@@ -68,7 +69,7 @@ std::vector<int64_t> swizzle(const UnrollAxes& to, const UnrollAxes& from, std::
 }
 
 // Returns the ids of the axes that a WMMA's operands already contain as vectors: its reduce and upcast axes.
-std::vector<int64_t> wmma_axes(UOp wmma) {
+std::vector<int64_t> wmma_axis_ids(UOp wmma) {
   std::vector<int64_t> out;
   auto fields = wmma.arg().items();
   for (Arg axis : fields[fields.size() - 1].items()) out.push_back(axis.small_int());
@@ -92,7 +93,7 @@ UnrollAxes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   UnrollAxes out;
   for (UOp s : root.src()) {
     if (!s.is(Op::UNROLL)) continue;
-    for (UnrollAxis a : axes_of(s.arg()))
+    for (UnrollAxis a : parse_unroll_axes(s.arg()))
       if (std::find(excluded.begin(), excluded.end(), a.id) == excluded.end()) out.push_back(a);
   }
   std::sort(out.begin(), out.end());
@@ -113,9 +114,9 @@ UOp repeat_source(UOp root, size_t i, int64_t count) {
 
 // Returns the source of `unroll`, a vector, with its elements reordered from the UNROLL's axes to `axes`.
 UOp swizzle_source(UOp unroll, const UnrollAxes& axes, std::span<const int64_t> zeroed) {
-  UnrollAxes own = axes_of(unroll.arg());
+  UnrollAxes own = parse_unroll_axes(unroll.arg());
   if (own == axes) return unroll.src(0);
-  auto order = swizzle(axes, own, zeroed);
+  auto order = swizzle_indices(axes, own, zeroed);
   if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n values, which must move together
     std::vector<int64_t> wide;
     for (int64_t i : order)
@@ -128,9 +129,9 @@ UOp swizzle_source(UOp unroll, const UnrollAxes& axes, std::span<const int64_t> 
 UOp do_expand(UOp root) {
   if (std::none_of(root.src().begin(), root.src().end(), [](UOp s) { return s.is(Op::UNROLL); })) return {};
   Graph& graph = root.graph();
-  auto excluded = root.is(Op::WMMA) ? wmma_axes(root) : std::vector<int64_t>();
+  auto excluded = root.is(Op::WMMA) ? wmma_axis_ids(root) : std::vector<int64_t>();
   Arg shared = excluded.empty() ? shared_axes(root) : Arg();
-  UnrollAxes axes = shared.is_none() ? union_of_axes(root, excluded) : axes_of(shared);
+  UnrollAxes axes = shared.is_none() ? union_of_axes(root, excluded) : parse_unroll_axes(shared);
   int64_t count = num_elements(axes);
 
   std::vector<UOp> src;
@@ -161,7 +162,7 @@ FoldingResult do_contract(UOp con) {
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
-  UnrollAxes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
+  UnrollAxes taken = parse_unroll_axes(con.arg()), own = parse_unroll_axes(ex.arg()), kept;
   if (con.dtype() != dtypes::void_ && con.dtype().count() != num_elements(taken))
     throw Failure("a CONTRACT of " + std::to_string(num_elements(taken)) + " elements has the dtype " +
                   std::string(con.dtype().repr()));
@@ -169,12 +170,12 @@ FoldingResult do_contract(UOp con) {
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
   UnrollAxes order = kept;
   order.insert(order.end(), taken.begin(), taken.end());
-  return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), axes_to_arg(graph, kept)),
+  return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle_indices(order, own)), axes_to_arg(graph, kept)),
           "take-out"};
 }
 
 template <class Predicate>
-std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first, Predicate is_first) {
+std::pair<std::vector<UOp>, std::vector<UOp>> partition_sources(UOp u, size_t first, Predicate is_first) {
   std::pair<std::vector<UOp>, std::vector<UOp>> out;
   for (UOp s : u.src().subspan(std::min(first, u.num_src()))) (is_first(s) ? out.first : out.second).push_back(s);
   return out;
@@ -189,7 +190,7 @@ Arg concatenate_axes(Graph& graph, const std::vector<UOp>& unrolls) {
 }
 
 UOp end_unrolls(UOp u) {
-  auto [unrolls, rest] = split_sources(u, 1, is_unroll);
+  auto [unrolls, rest] = partition_sources(u, 1, is_unroll);
   if (unrolls.empty()) return {};
   rest.insert(rest.begin(),
               u.graph().node(Op::CONTRACT, dtypes::void_, u.src(0), concatenate_axes(u.graph(), unrolls)));
@@ -197,7 +198,7 @@ UOp end_unrolls(UOp u) {
 }
 
 UOp fix_reduce_unroll(UOp x) {
-  auto [ranges, expands] = split_sources(x, 1, [](UOp s) { return s.is(Op::RANGE); });
+  auto [ranges, expands] = partition_sources(x, 1, [](UOp s) { return s.is(Op::RANGE); });
   if (expands.empty()) return {};
   std::erase_if(expands, [](UOp s) { return s.is_const(); });
   if (!std::all_of(expands.begin(), expands.end(), is_unroll))
@@ -205,13 +206,13 @@ UOp fix_reduce_unroll(UOp x) {
   UOp value = x.src(0);
   Arg axes = concatenate_axes(x.graph(), expands);
   if (!axes.items().empty())
-    value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(axes_of(axes))), value, axes, 1);
+    value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(parse_unroll_axes(axes))), value, axes, 1);
   ranges.insert(ranges.begin(), value);
   return x.with_src(ranges);
 }
 
 UOp fix_store_unroll(UOp x) {
-  auto [unrolls, ranges] = split_sources(x, 2, is_unroll);
+  auto [unrolls, ranges] = partition_sources(x, 2, is_unroll);
   if (unrolls.empty()) return {};
   ranges.insert(ranges.begin(), {x.src(0), x.src(1)});
   return x.graph().node(Op::CONTRACT, dtypes::void_, x.with_src(ranges), concatenate_axes(x.graph(), unrolls), 1);
@@ -233,7 +234,7 @@ UOp unroll_range(UOp r) {
 // Splits a REDUCE over GROUP_REDUCE axes: each thread of the group reduces its part and stores it in a local buffer;
 // then a loop reduces the parts.
 UOp fix_group_for_reduce(UOp x) {
-  auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
+  auto [groups, ranges] = partition_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
   if (groups.empty()) return {};
   Graph& graph = x.graph();
   std::vector<UOp> locals;

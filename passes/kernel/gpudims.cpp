@@ -55,7 +55,7 @@ LaunchDims group_dims(const LaunchDims& original, const LaunchLimits& limits) {
 
 // Returns the least divisor of `n` from 2 to the square root, rounded up; 1 if there is none. The search stops at
 // 2**20.
-Int small_divisor(Int n) {
+Int smallest_divisor(Int n) {
   constexpr int64_t kMaxTried = 1 << 20;
   double root = std::ceil(std::sqrt(n.to_double()));
   auto last = Int(root < double(kMaxTried) ? int64_t(root) : kMaxTried);
@@ -73,7 +73,7 @@ LaunchDims split_dims(const LaunchDims& original, const LaunchLimits& limits) {
   for (size_t i = 0; i < dims.size(); i++)
     while (!fits_limit(dims[i], limits[i])) {
       if (dims[i].is_uop()) throw Failure("cannot split the symbolic launch dimension " + dims[i].str());
-      Int factor = small_divisor(dims[i].as_int());
+      Int factor = smallest_divisor(dims[i].as_int());
       if (factor == Int(1)) throw_cannot_limit(original, limits);
       Sint& next = dims[(i + 1) % dims.size()];
       dims[i] = floor_div(dims[i].as_int(), factor);
@@ -169,8 +169,8 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
 
 namespace {
 
-constexpr bool is_global(AxisType t) { return t == AxisType::GLOBAL || t == AxisType::THREAD; }
-constexpr bool is_local(AxisType t) {
+constexpr bool is_global_axis(AxisType t) { return t == AxisType::GLOBAL || t == AxisType::THREAD; }
+constexpr bool is_local_axis(AxisType t) {
   return t == AxisType::WARP || t == AxisType::LOCAL || t == AxisType::GROUP_REDUCE;
 }
 
@@ -180,23 +180,23 @@ struct GridAxis {
   UOp range;
 };
 
-std::vector<Int> ids_of(UOp range) {
+std::vector<Int> axis_ids_of(UOp range) {
   std::vector<Int> out;
   for (Arg id : range.arg().items().first(range.arg().items().size() - 1)) out.push_back(id.as_int());
   return out;
 }
-AxisType type_of(UOp range) { return range.arg().items().back().axis_type(); }
+AxisType axis_type_of(UOp range) { return range.arg().items().back().axis_type(); }
 
 struct LaunchGrid {
-  std::vector<GridAxis> global, local;  // both sorted by the ids of the axis
+  std::vector<GridAxis> global_axes, local_axes;  // both sorted by the ids of the axis
 
   explicit LaunchGrid(const std::vector<UOp>& nodes) {
     std::map<std::vector<Int>, UOp> last;
     for (UOp u : nodes)
-      if (u.is(Op::RANGE)) last[ids_of(u)] = u;
+      if (u.is(Op::RANGE)) last[axis_ids_of(u)] = u;
     for (auto& [ids, range] : last) {
-      if (is_global(type_of(range))) global.push_back({ids, range});
-      else if (is_local(type_of(range))) local.push_back({ids, range});
+      if (is_global_axis(axis_type_of(range))) global_axes.push_back({ids, range});
+      else if (is_local_axis(axis_type_of(range))) local_axes.push_back({ids, range});
     }
   }
 };
@@ -228,26 +228,27 @@ UOp grid_to_specials(const Target& target, UOp sink) {
   auto nodes = toposort(sink);
   if (std::any_of(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::SPECIAL); })) return {};
   LaunchGrid grid(nodes);
-  if (grid.global.empty() && grid.local.empty()) return {};
+  if (grid.global_axes.empty() && grid.local_axes.empty()) return {};
 
   Graph& g = sink.graph();
   bool dont_use_locals = sink.arg().is(RecordClass::KernelInfo) && sink.arg()[2].as_bool();
-  if (dont_use_locals && !grid.local.empty()) throw Failure("the kernel has local axes and may not use them");
-  auto idxs = get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", axis_sizes(grid.global), target.global_max, true);
+  if (dont_use_locals && !grid.local_axes.empty()) throw Failure("the kernel has local axes and may not use them");
+  auto idxs =
+      get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", axis_sizes(grid.global_axes), target.global_max, true);
   if (!dont_use_locals) {
-    auto local = get_grouped_dims(g, "lidx", axis_sizes(grid.local), target.local_max);
-    idxs.insert(idxs.end(), local.begin(), local.end());
+    auto local_axes = get_grouped_dims(g, "lidx", axis_sizes(grid.local_axes), target.local_max);
+    idxs.insert(idxs.end(), local_axes.begin(), local_axes.end());
   }
 
   std::map<std::vector<Int>, UOp> special;  // index expression by axis ids
   size_t i = 0;
-  for (auto* axes : {&grid.global, &grid.local})
+  for (auto* axes : {&grid.global_axes, &grid.local_axes})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);
   Substitution replaced;
   for (UOp u : nodes) {
-    if (u.is(Op::STORE)) mask_store(u, grid.local, replaced);
+    if (u.is(Op::STORE)) mask_store(u, grid.local_axes, replaced);
     if (!u.is(Op::RANGE)) continue;
-    auto it = special.find(ids_of(u));
+    auto it = special.find(axis_ids_of(u));
     if (it == special.end() || (u.arg()[1].kind() == Arg::Kind::AxisType && u.arg()[1].axis_type() == AxisType::REDUCE))
       continue;
     replaced.emplace_back(u, it->second);

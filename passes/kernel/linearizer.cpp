@@ -41,7 +41,7 @@ struct NodeList {
   std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] to src[first_src[i + 1] - 1]
   std::vector<uint32_t> first_src;
 
-  explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
+  explicit NodeList(UOp sink) : nodes(cached_toposort(sink)) {
     auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
@@ -70,7 +70,7 @@ class NodeKinds {
     for (UOp u : list.nodes) {
       size_t slot =
           (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
-      while (table[slot] != kNone && !same_kind(first_node_of_kind_[table[slot]], u))
+      while (table[slot] != kNone && !is_same_kind(first_node_of_kind_[table[slot]], u))
         slot = (slot + 1) & (table.size() - 1);
       if (table[slot] == kNone) {
         table[slot] = uint32_t(first_node_of_kind_.size());
@@ -100,7 +100,7 @@ class NodeKinds {
   }
 
  private:
-  static bool same_kind(UOp a, UOp b) { return a.op() == b.op() && a.dtype() == b.dtype() && a.arg() == b.arg(); }
+  static bool is_same_kind(UOp a, UOp b) { return a.op() == b.op() && a.dtype() == b.dtype() && a.arg() == b.arg(); }
   static bool is_nan(UOp u) { return u.arg().is_float() && std::isnan(u.arg().to_const().as_float()); }
 
   void set_ranks() {
@@ -152,22 +152,22 @@ class TuplizeOrder {
   Order compare(uint32_t a, uint32_t b) {
     const TupleHead* const heads = tuple_heads_.data();
     uint32_t x = a, y = b;
-    uint64_t* path[kLongestPath];
+    uint64_t* path[kMaxPathLength];
     size_t length = 0;
     Order order;
     for (;;) {
-      if (++steps_ % kStepsPerCheck == 0) throw_if_late();
+      if (++num_steps_ % kStepsPerCheck == 0) throw_if_late();
       if (heads[x].kind != heads[y].kind) {
         order = kinds_.compare(heads[x].kind, heads[y].kind);
         break;
       }
       uint64_t pair = cache_key_of(x, y);
       uint64_t& memo = cache_entry_of(pair);
-      if ((memo & ~kOrderBits) == pair) {
-        order = Order(int(memo & kOrderBits) - 1);
+      if ((memo & ~kOrderMask) == pair) {
+        order = Order(int(memo & kOrderMask) - 1);
         break;
       }
-      if (length < kLongestPath) {
+      if (length < kMaxPathLength) {
         memo = pair;
         path[length++] = &memo;
       }
@@ -185,15 +185,15 @@ class TuplizeOrder {
   }
 
  private:
-  static constexpr size_t kLongestPath = 16;
-  uint32_t steps_ = 0;
+  static constexpr size_t kMaxPathLength = 16;
+  uint32_t num_steps_ = 0;
   struct TupleHead {
     uint32_t kind, num_src, src0, src1;  // src0, src1: the first two sources, or kNone
   };
 
   // A cache entry is a pair of positions, with the comparison result in its low two bits. 0 is an empty entry, because
   // no node is compared with itself.
-  static constexpr uint64_t kOrderBits = 3;
+  static constexpr uint64_t kOrderMask = 3;
   static uint64_t cache_key_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
   uint64_t& cache_entry_of(uint64_t pair) { return cache_entries_[pair * 0x9E3779B97F4A7C15u >> cache_shift_]; }
 
@@ -265,7 +265,7 @@ class SortKeyOrder {
   }
 
   // Compares like Python's < of (run_count, priority, extra), where extra is the arg of a parameter, + tuplize if used.
-  bool less(const SortKey& a, const SortKey& b) {
+  bool is_less(const SortKey& a, const SortKey& b) {
     if (has_many_runs_ || !compares_tuplize_) [[unlikely]] return is_less_in_full(a, b);
     return a.packed_key != b.packed_key ? a.packed_key < b.packed_key : tuplize_.compare(a.node, b.node) == Order::Less;
   }
@@ -326,7 +326,7 @@ std::vector<UOp> linearize(UOp sink) {
   NodeList list(sink);
   SortKeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
   std::vector<SortKey> keys = order.keys();
-  py_sort(keys, [&](const SortKey& a, const SortKey& b) { return order.less(a, b); });
+  py_sort(keys, [&](const SortKey& a, const SortKey& b) { return order.is_less(a, b); });
   std::vector<uint32_t> rank(list.size());
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
   std::vector<uint32_t> users(list.size());  // for each node, the number of users that are not emitted yet

@@ -125,7 +125,7 @@ const RuleSet& lower_index_dtype_stage();
 struct LateRuleOptions {
   OpSet target_ops;                   // the ops that the target renders (Target::code_for_op)
   bool is_transcendental_forced = false;  // expand exp2, log2 and sin even if the target renders them
-  bool fast_idiv = true;  // replace division by a constant with multiplication and shift if `target_ops` has SHR
+  bool uses_fast_idiv = true;  // replace division by a constant with multiplication and shift if `target_ops` has SHR
   friend bool operator==(const LateRuleOptions&, const LateRuleOptions&) = default;
 };
 

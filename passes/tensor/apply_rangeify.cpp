@@ -9,16 +9,16 @@ using namespace pat;
 
 namespace {
 
-using Ctx = IndexingContext;
+using RangeifyContext = IndexingContext;
 using NodeRanges = IndexingContext::NodeRanges;
 
-NodeRanges ranges_or_throw(const Ctx& ctx, UOp x) {
+NodeRanges ranges_or_throw(const RangeifyContext& ctx, UOp x) {
   if (auto* ranges = ctx.range_map.find(x)) return *ranges;
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
 // Returns the `ranges` of the realized axes. If not all axes are realized, `some` owns the result.
-std::span<const UOp> ranges_of_realized_axes(std::span<const UOp> ranges, const Ctx::RealizedAxes& realized,
+std::span<const UOp> ranges_of_realized_axes(std::span<const UOp> ranges, const RangeifyContext::RealizedAxes& realized,
                                              std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has_axis(first_out)) first_out++;
@@ -31,9 +31,9 @@ std::span<const UOp> ranges_of_realized_axes(std::span<const UOp> ranges, const 
 
 // Returns what replaces the source `s` of `x`: a buffer `s`, or a new BUFFERIZE of a realized `s`, with an INDEX if `x`
 // has ranges; the END of a realized STORE; or `s` itself.
-UOp read_source(Ctx& ctx, UOp x, UOp s) {
+UOp source_replacement(RangeifyContext& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
-  const Ctx::RealizedAxes* realized = stored ? nullptr : ctx.realize_map.find(s);
+  const RangeifyContext::RealizedAxes* realized = stored ? nullptr : ctx.realize_map.find(s);
   if (!stored && !realized) return s;
   const NodeRanges* own = ctx.range_map.find(x);
   if (stored) return own ? s.index(own->input, s.dtype().base()) : s;
@@ -55,11 +55,11 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   return own ? buffer.index(ranges_of_realized_axes(own->input, *realized, some), buffer.dtype().base()) : buffer;
 }
 
-UOp read_sources(Ctx& ctx, UOp x) {
+UOp read_sources(RangeifyContext& ctx, UOp x) {
   if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
   std::vector<UOp> src;
   for (size_t i = 0; i < x.num_src(); i++) {
-    UOp s = read_source(ctx, x, x.src(i));
+    UOp s = source_replacement(ctx, x, x.src(i));
     if (src.empty() && s == x.src(i)) continue;
     if (src.empty()) {
       src.reserve(x.num_src());
@@ -70,7 +70,7 @@ UOp read_sources(Ctx& ctx, UOp x) {
   return src.empty() ? UOp() : x.with_src(src);
 }
 
-UOp reduce_over_ranges(Ctx& ctx, UOp x) {
+UOp reduce_over_ranges(RangeifyContext& ctx, UOp x) {
   NodeRanges ranges = ranges_or_throw(ctx, x);
   std::vector<UOp> src{x.src(0)};
   for (size_t i = 0; i < ranges.input.size(); i++)
@@ -81,7 +81,7 @@ UOp reduce_over_ranges(Ctx& ctx, UOp x) {
   return out;
 }
 
-UOp pad_to_where(Ctx& ctx, UOp x) {
+UOp pad_to_where(RangeifyContext& ctx, UOp x) {
   const NodeRanges* found = ctx.range_map.find(x);
   if (!found) return {};
   NodeRanges ranges = *found;
@@ -105,7 +105,7 @@ const RuleSet& mark_movements() {
 namespace {
 
 // Adds the target with its movement ops as a third source, which assign_to_store() uses.
-UOp assign_with_movements(Ctx& ctx, UOp assign) {
+UOp assign_with_movements(RangeifyContext& ctx, UOp assign) {
   if (assign.src(1).is(Op::KERNEL)) return {};
   NodeRanges ranges = ranges_or_throw(ctx, assign);
   UOp out = assign.with_src({assign.src(0), assign.src(1), graph_rewrite(assign.src(0), mark_movements())});
@@ -116,19 +116,22 @@ UOp assign_with_movements(Ctx& ctx, UOp assign) {
 }  // namespace
 
 const RuleSet& pm_apply_rangeify() {
-  static const RuleSet set("pm_apply_rangeify", {
-      rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with<reduce_over_ranges>(x)),
-      rule("pad-to-where", node(Op::PAD).as(x), with<pad_to_where>(x)),
-      rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
-      rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
-      // movement(x) -> x, because the ranges express the movement
-      rule("drop-movement", node(ops::Movement).as(x),
-           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
-             return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
-           })),
-      rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
-           with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
-  });
+  static const RuleSet set(
+      "pm_apply_rangeify",
+      {
+          rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with<reduce_over_ranges>(x)),
+          rule("pad-to-where", node(Op::PAD).as(x), with<pad_to_where>(x)),
+          rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
+          rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
+          // movement(x) -> x, because the ranges express the movement
+          rule("drop-movement", node(ops::Movement).as(x),
+               with_ctx<RangeifyContext>(
+                   x, [](RangeifyContext& ctx,
+                         UOp x) { return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp(); })),
+          rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
+               with_ctx<RangeifyContext>(
+                   x, [](RangeifyContext& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
+      });
   return set;
 }
 

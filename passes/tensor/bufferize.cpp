@@ -125,21 +125,21 @@ UOp flatten_bufferize(UOp x) {
   return out.rtag(x.tag());
 }
 
-bool is_on_file(Arg device) {
+bool is_file_device(Arg device) {
   return device.is_str() && (device.text().starts_with("DISK") || device.text().starts_with("TINYFS"));
 }
 
-bool has_index(UOp u) {
+bool has_index_source(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
 // Replaces `t`, the CONTIGUOUS or BITCAST that the BUFFERIZE `b` stores, by a BUFFER_VIEW if the device of `b` is a
 // file. Else returns `b` unchanged.
 UOp late_buffer_view(UOp t, UOp b) {
-  if (!is_on_file(device_or_throw(b))) return b;
+  if (!is_file_device(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
   UOp x = t;
-  while (!has_index(x)) {
+  while (!has_index_source(x)) {
     if (x.in(ops::Elementwise) || x.num_src() == 0)
       throw Failure("cannot view Ops." + std::string(name_of(x.op())) + " of a file");
     x = x.src(0);

@@ -35,24 +35,24 @@ bool has_only_buffers(UOp u) {
 }
 
 bool has_number(UOp x) { return !x.tag().is_none() || x.dtype().scalar() == dtypes::index; }
-Arg next_number(NumberedNodes& numbered, UOp x) {
+Arg assign_number(NumberedNodes& numbered, UOp x) {
   numbered.push_back(x);
   return x.graph().tuple({int64_t(numbered.size()) - 1});
 }
-UOp tag_uop(NumberedNodes& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
+UOp tag_uop(NumberedNodes& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(assign_number(numbered, x)); }
 
 // Computes the result of add_tags(), but builds each node only once: the rules inspect only a node and its sources, so
 // the numbers can be assigned before a node is built.
 class NodeNumbering {
  public:
   NodeNumbering(UOp sink, NumberedNodes& numbered)
-      : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
+      : graph_(sink.graph()), numbered_nodes_(numbered), tags_(graph_), results_(graph_) {
     number_nodes(sink);
   }
 
   UOp build_tagged_graph(UOp sink) {
     std::vector<UOp> src;
-    for (UOp u : last_toposort(sink)) {
+    for (UOp u : cached_toposort(sink)) {
       src.assign(u.src().begin(), u.src().end());
       for (UOp& s : src) s = *results_.find(s);
       UOp made = results_[u] = graph_.node(u.op(), u.dtype(), src, u.arg(), *tags_.find(u));
@@ -68,7 +68,7 @@ class NodeNumbering {
     while (!stack.empty()) {
       UOp u = stack.back();
       stack.pop_back();
-      if (needs_number(u)) tags_[u] = next_number(numbered_, u);
+      if (needs_number(u)) tags_[u] = assign_number(numbered_nodes_, u);
       for (size_t i = u.num_src(); i-- > 0;) {
         UOp s = u.src(i);
         if (tags_.contains(s)) continue;
@@ -83,7 +83,7 @@ class NodeNumbering {
   }
 
   Graph& graph_;
-  NumberedNodes& numbered_;
+  NumberedNodes& numbered_nodes_;
   UOpMap<Arg> tags_;
   UOpMap<UOp> results_;
 };
@@ -172,7 +172,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());
 }
 
-bool is_empty(UOp u) {
+bool has_empty_axis(UOp u) {
   auto shape = shape_or_none(u);
   return shape && std::any_of(shape->begin(), shape->end(), [](Sint s) { return s.vmax() == Int(0); });
 }
@@ -208,15 +208,15 @@ UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
       return {};
     }
   }
-  views.view_of[base] = contig;
+  views.contiguous_by_base[base] = contig;
   return {};
 }
 
 UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
-  auto is_viewed = [&](UOp s) { return views.view_of.contains(s); };
-  if (views.view_of.empty() || std::ranges::none_of(alu.src(), is_viewed)) return {};
+  auto is_viewed = [&](UOp s) { return views.contiguous_by_base.contains(s); };
+  if (views.contiguous_by_base.empty() || std::ranges::none_of(alu.src(), is_viewed)) return {};
   std::vector<UOp> src;
-  for (UOp s : alu.src()) src.push_back(is_viewed(s) ? views.view_of.at(s) : s);
+  for (UOp s : alu.src()) src.push_back(is_viewed(s) ? views.contiguous_by_base.at(s) : s);
   return alu.with_src(src);
 }
 
@@ -262,12 +262,12 @@ const RuleSet& earliest_rewrites() {
           rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red),
                with(red, x,
                     [](UOp red, UOp x) {
-                      if (!is_empty(x) || is_empty(red)) return UOp();
+                      if (!has_empty_axis(x) || has_empty_axis(red)) return UOp();
                       return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
                     })),
           // a tensor without elements -> a constant 0
           rule("empty", node(OpSet::all() - Op::SINK).as(x),
-               with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
+               with(x, [](UOp x) { return has_empty_axis(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
           // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
                with(x, y, [](UOp x, UOp copy) { return is_on_disk(x) ? with_first_source(copy, x) : UOp(); })),

@@ -67,32 +67,33 @@ UOp realize_assign(IndexingContext& ctx, UOp assign) {
 // The users of each node of the toposort `nodes`, without duplicates. A node is identified by its index in `nodes`.
 class Consumers {
  public:
-  explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {
+  explicit Consumers(const std::vector<UOp>& nodes) : users_begin_(nodes.size() + 1), users_end_(nodes.size()) {
     UOpMap<uint32_t> number_of(nodes.back().graph());
     std::vector<uint32_t> sources;
     for (uint32_t i = 0; i < nodes.size(); i++) {
       number_of[nodes[i]] = i;
       for (UOp s : nodes[i].src()) {
         sources.push_back(*number_of.find(s));
-        begin_[sources.back() + 1]++;
+        users_begin_[sources.back() + 1]++;
       }
     }
     for (size_t i = 0; i < nodes.size(); i++) {
-      begin_[i + 1] += begin_[i];
-      end_[i] = begin_[i];
+      users_begin_[i + 1] += users_begin_[i];
+      users_end_[i] = users_begin_[i];
     }
     users_.resize(sources.size());
     const uint32_t* s = sources.data();
     for (uint32_t i = 0; i < nodes.size(); i++)
       for (size_t n = nodes[i].num_src(); n > 0; n--, s++)
-        if (uint32_t& end = end_[*s]; end == begin_[*s] || users_[end - 1] != i) users_[end++] = i;
+        if (uint32_t& end = users_end_[*s]; end == users_begin_[*s] || users_[end - 1] != i) users_[end++] = i;
   }
   std::span<const uint32_t> users_of(size_t node) const {
-    return std::span(users_).subspan(begin_[node], end_[node] - begin_[node]);
+    return std::span(users_).subspan(users_begin_[node], users_end_[node] - users_begin_[node]);
   }
 
  private:
-  std::vector<uint32_t> begin_, end_;  // the users of node i: users_[k] for begin_[i] <= k < end_[i]
+  // the users of node i: users_[k] for users_begin_[i] <= k < users_end_[i]
+  std::vector<uint32_t> users_begin_, users_end_;
   std::vector<uint32_t> users_;
 };
 

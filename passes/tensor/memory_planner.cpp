@@ -10,11 +10,11 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kPage = 0x1000;
-int64_t round_up_to_page(int64_t v) { return (v + kPage - 1) / kPage * kPage; }
+constexpr int64_t kPageBytes = 0x1000;
+int64_t round_up_to_page(int64_t v) { return (v + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
 // Returns true if the device supports buffers that are parts of other buffers (tinygrad: its allocator has `_offset`).
-bool has_subbuffers(std::string_view device) {
+bool supports_subbuffers(std::string_view device) {
   std::string_view name = device.substr(0, device.find(':'));
   for (std::string_view without : {"CL", "HIP", "NPY", "PYTHON", "WEBGPU"})
     if (name == without) return false;
@@ -34,7 +34,7 @@ class MemoryPlanner {
       address_range_bytes_ +=
           2 * round_up_to_page(schedule_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
     for (auto [time, is_begin, b] : lifetime_events()) place_buffer(b, is_begin);
-    for (auto& [device, planner] : devices_)
+    for (auto& [device, planner] : device_memories_)
       plan_.shared_buffers[planner.shared_index].size_bytes = round_up_to_page(planner.peak_bytes);
     place_views();
     return std::move(plan_);
@@ -42,7 +42,7 @@ class MemoryPlanner {
 
  private:
   struct DeviceMemory {
-    explicit DeviceMemory(int64_t size) : allocator(size, kPage, 32) {}
+    explicit DeviceMemory(int64_t size) : allocator(size, kPageBytes, 32) {}
     TlsfAllocator allocator;
     int64_t peak_bytes = 0;
     size_t shared_index = 0;
@@ -51,7 +51,7 @@ class MemoryPlanner {
   size_t root_buffer_of(size_t b) const { return schedule_.buffers[b].view_of.value_or(b); }
 
   // Inputs and outputs outlive the schedule. Copies with separate buffers can overlap kernels.
-  std::vector<bool> separate_buffers() const {
+  std::vector<bool> find_separate_buffers() const {
     std::vector<bool> is_separate(schedule_.buffers.size());
     for (size_t b = 0; b < is_separate.size(); b++)
       if (schedule_.buffers[b].is_input || schedule_.buffers[b].is_output) is_separate[root_buffer_of(b)] = true;
@@ -62,7 +62,7 @@ class MemoryPlanner {
   }
 
   void find_lifetimes() {
-    const auto is_separate = separate_buffers();
+    const auto is_separate = find_separate_buffers();
     for (size_t i = 0; i < schedule_.items.size(); i++)
       for (size_t b : schedule_.items[i].buffers) {
         b = root_buffer_of(b);
@@ -86,15 +86,15 @@ class MemoryPlanner {
 
   void place_buffer(size_t b, bool is_begin) {
     const ScheduleBuffer& buffer = schedule_.buffers[b];
-    if (has_subbuffers(buffer.device) && !buffer.dtype.is_image()) place_in_shared(b, is_begin);
+    if (supports_subbuffers(buffer.device) && !buffer.dtype.is_image()) place_in_shared_buffer(b, is_begin);
     else reuse_whole_buffer(b, is_begin);
   }
 
-  void place_in_shared(size_t b, bool is_begin) {
+  void place_in_shared_buffer(size_t b, bool is_begin) {
     const ScheduleBuffer& buffer = schedule_.buffers[b];
-    auto it = devices_.find(buffer.device);
-    if (it == devices_.end()) {
-      it = devices_.emplace(buffer.device, DeviceMemory(address_range_bytes_)).first;
+    auto it = device_memories_.find(buffer.device);
+    if (it == device_memories_.end()) {
+      it = device_memories_.emplace(buffer.device, DeviceMemory(address_range_bytes_)).first;
       it->second.shared_index = plan_.shared_buffers.size();
       plan_.shared_buffers.push_back({buffer.device});
     }
@@ -129,7 +129,7 @@ class MemoryPlanner {
       last_use_;  // for each buffer, the first and last item that use it; -1 if not planned
   std::vector<size_t> planned_buffers_;        // numbers of the planned buffers, in order of first use
   int64_t address_range_bytes_ = 0;                  // size in bytes of each allocator's address range
-  std::map<std::string, DeviceMemory> devices_;
+  std::map<std::string, DeviceMemory> device_memories_;
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_buffers_;
 };
 
@@ -169,7 +169,7 @@ TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int second_level_
       free_block_counts_(free_blocks_.size()) {
   for (auto& level : free_blocks_) level.resize(size_t(1) << second_level_bits_);
   tlsf_blocks_[0] = {size, kNoBlock, kNoBlock, true};
-  if (size > 0) insert_block(0, size, kNoBlock);
+  if (size > 0) insert_free_block(0, size, kNoBlock);
 }
 
 std::vector<int64_t>& TlsfAllocator::free_list_of(int64_t size) {
@@ -178,13 +178,13 @@ std::vector<int64_t>& TlsfAllocator::free_list_of(int64_t size) {
   return free_blocks_[size_t(first)][size_t(second)];
 }
 
-void TlsfAllocator::insert_block(int64_t start, int64_t size, int64_t previous) {
+void TlsfAllocator::insert_free_block(int64_t start, int64_t size, int64_t previous) {
   free_list_of(size).push_back(start);
   free_block_counts_[size_t(bit_length(size))]++;
   tlsf_blocks_[start] = {size, start + size, previous, true};
 }
 
-void TlsfAllocator::remove_block(int64_t start) {
+void TlsfAllocator::remove_free_block(int64_t start) {
   TlsfBlock& block = tlsf_blocks_.at(start);
   auto& list = free_list_of(block.size);
   list.erase(std::find(list.begin(), list.end(), start));
@@ -192,17 +192,17 @@ void TlsfAllocator::remove_block(int64_t start) {
   block.is_free = false;
 }
 
-void TlsfAllocator::link_back(int64_t next, int64_t start) {
+void TlsfAllocator::set_previous_block(int64_t next, int64_t start) {
   if (auto it = tlsf_blocks_.find(next); it != tlsf_blocks_.end()) it->second.previous = start;
 }
 
 void TlsfAllocator::split_block(int64_t start, int64_t size) {
   TlsfBlock whole = tlsf_blocks_.at(start);
   TGC_CHECK(whole.is_free, "a block that is split must be free");
-  remove_block(start);
-  insert_block(start, size, whole.previous);
-  insert_block(start + size, whole.size - size, start);
-  link_back(whole.next, start + size);
+  remove_free_block(start);
+  insert_free_block(start, size, whole.previous);
+  insert_free_block(start + size, whole.size - size, start);
+  set_previous_block(whole.next, start + size);
 }
 
 void TlsfAllocator::merge_block(int64_t start) {
@@ -213,12 +213,12 @@ void TlsfAllocator::merge_block(int64_t start) {
        next = tlsf_blocks_.find(tlsf_blocks_.at(start).next)) {
     TlsfBlock block = tlsf_blocks_.at(start);
     int64_t added = next->second.size;
-    remove_block(start);
-    remove_block(next->first);
+    remove_free_block(start);
+    remove_free_block(next->first);
     tlsf_blocks_.erase(next);
-    insert_block(start, block.size + added, block.previous);
+    insert_free_block(start, block.size + added, block.previous);
   }
-  link_back(tlsf_blocks_.at(start).next, start);
+  set_previous_block(tlsf_blocks_.at(start).next, start);
 }
 
 int64_t TlsfAllocator::allocate(int64_t asked) {
@@ -236,7 +236,7 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
       int64_t start = free_blocks_[l1][l2].front();
       TGC_CHECK(tlsf_blocks_.at(start).size >= size, "a block of this list is large enough");
       if (tlsf_blocks_.at(start).size > asked) split_block(start, asked);
-      remove_block(start);
+      remove_free_block(start);
       return start;
     }
   }
@@ -245,7 +245,7 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
 
 void TlsfAllocator::free(int64_t start) {
   TlsfBlock block = tlsf_blocks_.at(start);
-  insert_block(start, block.size, block.previous);
+  insert_free_block(start, block.size, block.previous);
   merge_block(start);
 }
 

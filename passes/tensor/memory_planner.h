@@ -59,11 +59,11 @@ class TlsfAllocator {
   static constexpr int64_t kNoBlock = -1;
 
   std::vector<int64_t>& free_list_of(int64_t size);
-  void insert_block(int64_t start, int64_t size, int64_t previous);
-  void remove_block(int64_t start);
+  void insert_free_block(int64_t start, int64_t size, int64_t previous);
+  void remove_free_block(int64_t start);
   void split_block(int64_t start, int64_t size);
   void merge_block(int64_t start);
-  void link_back(int64_t next, int64_t start);
+  void set_previous_block(int64_t next, int64_t start);
 
   int64_t block_size_;
   int second_level_bits_;

@@ -40,9 +40,10 @@ struct ReshapeKey {
   UOp general_sink;     // a SINK of the indices, with placeholders instead of ranges
 
   bool operator==(const ReshapeKey& other) const {
-    return general_sink == other.general_sink && same_arg(from, other.from) && same_arg(to, other.to);
+    return general_sink == other.general_sink && is_identical_shape(from, other.from) &&
+           is_identical_shape(to, other.to);
   }
-  static bool same_arg(Shape a, Shape b) {
+  static bool is_identical_shape(Shape a, Shape b) {
     return std::ranges::equal(a, b, [](Sint x, Sint y) { return Arg::is_identical(x.arg(), y.arg()); });
   }
 };
@@ -66,31 +67,31 @@ Shape copy_to_arena(Graph& graph, Shape shape) {
 
 class RangeReplacer {
  public:
-  RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
+  RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : old_ranges_(from), new_ranges_(to) {}
 
   // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has an op that this class does not
   // support.
   UOp operator()(UOp u) {
     if (u.is(Op::RANGE)) {
-      auto at = std::ranges::find(from_, u);
-      return at == from_.end() ? u : to_[size_t(at - from_.begin())];
+      auto at = std::ranges::find(old_ranges_, u);
+      return at == old_ranges_.end() ? u : new_ranges_[size_t(at - old_ranges_.begin())];
     }
     if (ranges_of(u).empty()) return u;
-    for (auto& [before, after] : replaced_)
+    for (auto& [before, after] : replaced_nodes_)
       if (before == u) return after;
-    if (replaced_.size() == kMaxResults || !u.in(ops::ALU | Op::CAST) || u.num_src() > kMaxSources) return {};
+    if (replaced_nodes_.size() == kMaxResults || !u.in(ops::ALU | Op::CAST) || u.num_src() > kMaxSources) return {};
     UOp src[kMaxSources];
     for (size_t i = 0; i < u.num_src(); i++)
       if (src[i] = (*this)(u.src(i)); !src[i]) return {};
     UOp out = u.with_src(std::span<const UOp>(src, u.num_src()));
-    if (replaced_.size() == kMaxResults) return {};
-    replaced_.emplace_back(u, out);
+    if (replaced_nodes_.size() == kMaxResults) return {};
+    replaced_nodes_.emplace_back(u, out);
     return out;
   }
 
   bool replace_all(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
-    if (!std::ranges::all_of(from_, simple_size)) return false;
+    if (!std::ranges::all_of(old_ranges_, simple_size)) return false;
     out.reserve(all.size());
     for (UOp u : all) {
       UOp replaced = (*this)(u);
@@ -102,8 +103,8 @@ class RangeReplacer {
 
  private:
   static constexpr size_t kMaxResults = 64, kMaxSources = 3;
-  std::span<const UOp> from_, to_;
-  std::vector<std::pair<UOp, UOp>> replaced_;
+  std::span<const UOp> old_ranges_, new_ranges_;
+  std::vector<std::pair<UOp, UOp>> replaced_nodes_;
 };
 
 std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from,
@@ -190,7 +191,7 @@ bool is_index_unchanged(UOp index, Sint size) {
   return index.is_const() || is_loop(index) || is_unchanged_sum(index);
 }
 
-bool share_ranges(std::span<const UOp> indices) {
+bool have_shared_ranges(std::span<const UOp> indices) {
   for (size_t i = 0; i < indices.size(); i++)
     for (UOp r : ranges_of(indices[i]))
       if (std::ranges::any_of(indices.first(i), [&](UOp other) { return is_inside_range(other, r); })) return true;
@@ -214,7 +215,7 @@ std::optional<std::vector<UOp>> reshape_unit_axes(Graph& graph, Shape from, Shap
     next++;
   }
   for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
-  if (next < from.size() || share_ranges(indices)) return std::nullopt;
+  if (next < from.size() || have_shared_ranges(indices)) return std::nullopt;
   return out;
 }
 
@@ -320,7 +321,7 @@ std::optional<std::vector<ReshapeBlock>> reshape_blocks_of(Shape from, Shape to)
 }
 
 // How the rules factor a sum depends on the neighbouring axes, so a sum is never accepted.
-bool is_simple_and_within(UOp index, Sint size) {
+bool is_simple_index_within(UOp index, Sint size) {
   if (!(index.dtype() == dtypes::index) || index.is_invalid() || !index.in({Op::RANGE, Op::CONST})) return false;
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
@@ -334,7 +335,7 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
   for (const ReshapeBlock& b : *blocks)
     unchanged[b.to] = b.is_one_axis() && is_index_unchanged(indices[b.to], to[b.to]);
   for (size_t i = 0; i < to.size(); i++)
-    if (!unchanged[i] && !is_simple_and_within(indices[i], to[i])) return std::nullopt;
+    if (!unchanged[i] && !is_simple_index_within(indices[i], to[i])) return std::nullopt;
   std::vector<UOp> seen, out(from.size(), graph.constant(dtypes::index, 0));
   for (const ReshapeBlock& b : *blocks) {
     size_t before = seen.size();

@@ -239,7 +239,7 @@ const RuleSet& multi_pm() {
 
 // Checks only DEVICE, BUFFERIZE and MSTACK, because every other node inherits the devices of a source.
 bool is_multi_device(UOp sink) {
-  return std::ranges::any_of(last_toposort(sink), [](UOp u) {
+  return std::ranges::any_of(cached_toposort(sink), [](UOp u) {
     return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple();
   });
 }

@@ -77,7 +77,7 @@ RecomputeCost recompute_cost_of(UOp value) {
   return cost;
 }
 
-bool any_reads_buffer(const std::vector<UOp>& reduces) {
+bool any_reduce_reads_buffer(const std::vector<UOp>& reduces) {
   if (reduces.empty()) return false;
   std::vector<UOp> values;
   for (UOp r : reduces) values.push_back(r.src(0));
@@ -168,7 +168,7 @@ FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
     int64_t pcontig = src.graph().settings().PCONTIG;
     RecomputeCost cost = recompute_cost_of(src);
     if (cost.buffers.size() > 3 && pcontig <= 2) return {};
-    if (any_reads_buffer(cost.reduces)) {
+    if (any_reduce_reads_buffer(cost.reduces)) {
       if (pcontig <= 2) return {};
       return {partial_contiguous(src, buf, idx, cost), "but-for-some-axes"};
     }
@@ -194,7 +194,7 @@ BufferRequirements buffer_requirements(UOp bufferize) {
   const UOp value = bufferize.src(0);
   const RecomputeCost cost = recompute_cost_of(value);
   return {BufferizeOpts::of(bufferize).is_removable && !value.in(kAlwaysStored), cost.buffers.size(),
-          any_reads_buffer(cost.reduces)};
+          any_reduce_reads_buffer(cost.reduces)};
 }
 
 const RuleSet& pm_const_buffer_folding() {

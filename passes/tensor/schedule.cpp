@@ -138,7 +138,7 @@ class BufferTable {
  public:
   explicit BufferTable(const TensorJob& job) {
     for (auto& [given, numbered] : job.input_buffers)
-      if (given.is(Op::BUFFER)) inputs_[numbered] = given;
+      if (given.is(Op::BUFFER)) original_inputs_[numbered] = given;
   }
 
   // The schedule buffers of a BUFFER, MSELECT or MSTACK (or a reshape of one), one per device.
@@ -197,10 +197,10 @@ class BufferTable {
       throw Failure(Diag{.message = "a buffer of " + std::to_string(size) + " " + std::string(u.dtype().repr()),
                          .expected = "at most 2**48 bytes"});
     Arg device = device_of(u);
-    auto input = inputs_.find(u);
-    ScheduleBuffer buffer{input == inputs_.end() ? u : input->second, "", size,
+    auto input = original_inputs_.find(u);
+    ScheduleBuffer buffer{input == original_inputs_.end() ? u : input->second, "", size,
                           u.dtype().is_image() ? u.dtype() : u.dtype().base()};
-    buffer.is_input = input != inputs_.end();
+    buffer.is_input = input != original_inputs_.end();
     std::span<const Arg> devices = device.is_tuple() ? device.items() : std::span<const Arg>(&device, 1);
     for (Arg d : devices) {
       buffer.device = std::string(d.text());
@@ -210,13 +210,13 @@ class BufferTable {
     return it->second;
   }
 
-  std::unordered_map<UOp, UOp> inputs_;
+  std::unordered_map<UOp, UOp> original_inputs_;
   std::unordered_map<UOp, std::vector<size_t>> buffers_of_node_;
   std::vector<ScheduleBuffer> schedule_buffers_;
 };
 
 // Appends the schedule items of one run: one per device.
-void add_items(const KernelRun& run, BufferTable& buffers, std::vector<ScheduleItem>& items) {
+void add_schedule_items(const KernelRun& run, BufferTable& buffers, std::vector<ScheduleItem>& items) {
   UOp ast = run.kernel.arg()[0].uop();
   std::vector<UOp> uops;
   for (UOp s : run.kernel.src())
@@ -286,7 +286,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels) {
   schedule.result_sink = apply_kernels(job, kernels);
   BufferTable buffers(job);
   for (const KernelRun& run : unroll_outer_ranges(KernelOrder(schedule.result_sink).run()))
-    add_items(run, buffers, schedule.items);
+    add_schedule_items(run, buffers, schedule.items);
   for (UOp s : schedule.result_sink.src()) {
     UOp holder = memory_buffer_of(s);
     schedule.output_buffers.push_back(holder ? buffers.find_parts(holder).buffers : std::vector<size_t>());

@@ -13,7 +13,7 @@ using namespace pat;
 
 namespace {
 
-using Ctx = LocalAddBufferContext;
+using KernelSplitContext = LocalAddBufferContext;
 
 bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
 bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
@@ -39,17 +39,17 @@ UOp find_bufs(UOp store) {
   return {};
 }
 
-void add_kernel_buffer(Ctx& ctx, UOp buffer, UOp from) {
+void add_kernel_buffer(KernelSplitContext& ctx, UOp buffer, UOp from) {
   if (ctx.buffer_indices.try_emplace(buffer, ctx.buffers.size()).second) ctx.buffers.emplace_back(buffer, from);
 }
 
-UOp define_global(Ctx& ctx, UOp buffer) {
+UOp define_global(KernelSplitContext& ctx, UOp buffer) {
   add_kernel_buffer(ctx, buffer, buffer);
   int64_t size = buffer.arg().as_int().int64_or_throw("the size of a buffer");
   return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.next_global_number++);
 }
 
-UOp buffer_of_after(Ctx& ctx, UOp after) {
+UOp buffer_of_after(KernelSplitContext& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
   if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first source
@@ -58,12 +58,12 @@ UOp buffer_of_after(Ctx& ctx, UOp after) {
   return buffer;
 }
 
-UOp unbind(Ctx& ctx, UOp bind) {
+UOp unbind(KernelSplitContext& ctx, UOp bind) {
   if (std::find(ctx.vars.begin(), ctx.vars.end(), bind) == ctx.vars.end()) ctx.vars.push_back(bind);
   return bind.src(0);
 }
 
-UOp renumber_range(Ctx& ctx, UOp r) {
+UOp renumber_range(KernelSplitContext& ctx, UOp r) {
   if (!is_empty_tuple(r.tag())) return {};
   Graph& graph = r.graph();
   if (is_outer(r)) {
@@ -84,7 +84,7 @@ UOp find_device_op(UOp ast) {
   return {};
 }
 
-Arg kernel_info(Graph& graph, Arg opts) {
+Arg make_kernel_info(Graph& graph, Arg opts) {
   if (opts.is_none()) return {};
   return graph.record(RecordClass::KernelInfo, {graph.str("test"), graph.tuple({}), false, graph.tuple({}), opts});
 }
@@ -94,10 +94,10 @@ UOp split_store(UOp x) {
   if (!std::all_of(ranges.begin(), ranges.end(), is_outer)) return {};
   if (x.is(Op::END) && x.num_src() > 1 && x.src(1).is(Op::RANGE) && is_outer(x.src(1))) return {};
   Graph& graph = x.graph();
-  Ctx ctx;
+  KernelSplitContext ctx;
   UOp ast = graph_rewrite(x, kernel_split(), {.ctx = ctx, .bottom_up = true, .name = "kernel split"});
   if (UOp op = find_device_op(ast)) ast = op;
-  else ast = graph.sink(ast, kernel_info(graph, ctx.opts));
+  else ast = graph.sink(ast, make_kernel_info(graph, ctx.opts));
   std::vector<UOp> src;
   for (auto& [buffer, from] : ctx.buffers) src.push_back(from);
   if (ast.is(Op::SINK))
@@ -133,7 +133,7 @@ UOp bufferize_to_store(UOp sink) {
   for (UOp u : backward_slice(sink))
     if (becomes_tensor(u)) tensors.push_back(u);
   sink = sink.graph().sink(tensors);
-  Ctx ctx;
+  KernelSplitContext ctx;
   for (UOp u : toposort(sink))
     if (u.is(Op::LUNIQUE))
       ctx.next_buffer_number =

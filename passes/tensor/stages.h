@@ -40,7 +40,7 @@ const RuleSet& replace_contiguous();
 // The context of replace_contiguous(): if a permuted or reshaped view of a value has a contiguous copy, maps the value
 // to this copy with the movements undone.
 struct ContiguousViews {
-  std::unordered_map<UOp, UOp> view_of;
+  std::unordered_map<UOp, UOp> contiguous_by_base;
 };
 
 // Tensors on several devices. A MULTI is a tensor sharded along one axis: each device holds one part. Mirrors tinygrad

@@ -25,9 +25,9 @@ class TensorTest : public RuleTest {
   UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") {
     return reshape(make_buffer_on(graph.str(on), number, small_size(prod(shape))), shape);
   }
-  Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }
+  Arg device_pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }
   UOp tensor_on_pair(int64_t number, ShapeVec shape) {
-    return reshape(make_buffer_on(pair(), number, small_size(prod(shape))), shape);
+    return reshape(make_buffer_on(device_pair(), number, small_size(prod(shape))), shape);
   }
 
   UOp transpose_axes(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }
@@ -35,7 +35,7 @@ class TensorTest : public RuleTest {
   UOp shrink_axes(UOp u, std::vector<std::pair<Sint, Sint>> bounds) { return shrink(u, bounds); }
   UOp make_contiguous(UOp u) { return node(Op::CONTIGUOUS, u.dtype(), u); }
   UOp copy_to(UOp u, std::string_view to) { return copy_to_device(u, graph.str(to)); }
-  UOp copy_to_pair(UOp u) { return copy_to_device(u, pair()); }
+  UOp copy_to_pair(UOp u) { return copy_to_device(u, device_pair()); }
 
  private:
   static int64_t small_size(Sint size) { return size.int64_or_throw("a test's size"); }

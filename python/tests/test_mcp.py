@@ -21,7 +21,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.types import ElicitRequestParams, ElicitResult
 from tgc.mcp import __main__ as command
-from tgc.mcp.answers import pages
+from tgc.mcp.answers import split_pages
 from tgc.mcp.server import make_server
 
 FAULTS = "recorded_faults.jsonl.gz"
@@ -140,8 +140,8 @@ def test_nothing_outside_of_the_folders(tmp_path: pathlib.Path) -> None:
 
 
 def test_answers_are_pages(folder: pathlib.Path) -> None:
-  assert "".join(pages("x" * 10 + "\nabc\n" + "y" * 7, 8)) == "x" * 10 + "\nabc\n" + "y" * 7
-  assert all(len(p) <= 8 for p in pages("ab\n" * 9, 8))
+  assert "".join(split_pages("x" * 10 + "\nabc\n" + "y" * 7, 8)) == "x" * 10 + "\nabc\n" + "y" * 7
+  assert all(len(p) <= 8 for p in split_pages("ab\n" * 9, 8))
 
   async def work(client: Client) -> None:
     text = await call(client, "trace", input=f"{FAULTS}#own-shift")

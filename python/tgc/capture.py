@@ -74,7 +74,7 @@ def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = Fa
   finally: out.open = False
 
 
-def why_of(schedule: Schedule) -> str:
+def fusion_explanation(schedule: Schedule) -> str:
   try: return call("dump", schedule.path, "--stage=schedule", "--why").stdout
   except TgcError as e: return f"not known: {e}"
 
@@ -98,7 +98,7 @@ class Debug:
   @functools.cached_property
   def why(self) -> str:
     """Why the kernels of the schedule are not fused, as text."""
-    return why_of(self.schedule)
+    return fusion_explanation(self.schedule)
 
   def __str__(self) -> str:
     kernels = [line for kernel in self.recording.kernels for line in kernel.summary()]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tgc.capture import record, why_of
+from tgc.capture import record, fusion_explanation
 from tgc.process import visible
 from tgc.recording import Recording
 from tgc.reports import bench, bisect, run
@@ -30,7 +30,7 @@ class Explanation:
   def passed(self) -> bool: return not self.runs.failed
   @functools.cached_property
   def fusion(self) -> str:
-    texts = [(s.id, why_of(s).rstrip()) for s in self.recording.schedules if s.kernels]
+    texts = [(s.id, fusion_explanation(s).rstrip()) for s in self.recording.schedules if s.kernels]
     return "\n".join(text if text.startswith(name) else f"{name}: {text}" for name, text in texts)
 
   def __str__(self) -> str:

@@ -39,7 +39,7 @@ def with_numbered_buffers(record: JSON) -> JSON:
 def digest(*parts: Any) -> bytes: return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
 
 
-def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
+def record_digests(level: str, record: JSON) -> tuple[bytes, bytes]:
   """Returns two hashes: of what a record was made of (graph, target, settings), and of what was made of it (stages,
   kernels, source, error)."""
   graph: Callable[[str], str] = numbered_buffers if level == "tensor" else str
@@ -73,7 +73,7 @@ class GoldenRecords:
       self.headers[level] = json.dumps(header)
       for line in lines:
         record = json.loads(line)
-        key, made = digests(level, record)
+        key, made = record_digests(level, record)
         self.made.setdefault(key, set()).add(made)
         self.sources.setdefault(key, (level, line))
         self.tests.setdefault((level, test_of(record["id"])), []).append(line)

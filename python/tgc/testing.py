@@ -31,7 +31,7 @@ from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime, set_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.versions import installed_version
-from tgc.golden_of_tests import LEVELS, GoldenRecords, digests, schedule_kernels, test_of, with_numbered_buffers
+from tgc.golden_of_tests import LEVELS, GoldenRecords, record_digests, schedule_kernels, test_of, with_numbered_buffers
 from tgc.process import TgcError, visible
 from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
@@ -185,7 +185,7 @@ class RecordingPlugin:
     rules: dict[str, None] = {}
     for level in LEVELS:
       records = [r for kind, r in recorder.made if kind == level]
-      hashes = [digests(level, r) for r in records]
+      hashes = [record_digests(level, r) for r in records]
       self.seen.update(key for key, _ in hashes)
       changed = [(r, key) for r, (key, made) in zip(records, hashes, strict=True) if made not in self.golden.made.get(key, ())]
       if level == "tensor":
@@ -199,7 +199,7 @@ class RecordingPlugin:
       with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
         lines = self.golden.lines_for(test, level, [key for _, key in changed])
         known = {key for key, _ in hashes}
-        lines = [line for line in lines if (key := digests(level, json.loads(line))[0]) not in known or key in {k for _, k in changed}]
+        lines = [line for line in lines if (key := record_digests(level, json.loads(line))[0]) not in known or key in {k for _, k in changed}]
         counts.append(f"{len(changed)} {what}{'s' if len(changed) > 1 else ''}")
         if not lines:
           texts.append(f"tgc: the golden has no {what} like {len(changed)} of this test; --tgc-update replaces its records")
@@ -224,8 +224,8 @@ class RecordingPlugin:
 
   def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[RecordProblem]:
     for number, record in enumerate(r for kind, r in recorder.made if kind == "kernel" and "error" not in r):
-      if (key := digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
-    found = (self.verdicts.get(digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")
+      if (key := record_digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
+    found = (self.verdicts.get(record_digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")
     return list(dict.fromkeys(problem for problem in found if problem))
 
   def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> RecordProblem | None:

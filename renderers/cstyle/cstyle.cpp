@@ -62,7 +62,7 @@ bool print_vectorize(CStyleRenderer& c, UOp u) {
   c.output += d.vector_open;
   for (size_t i = 0; i < u.num_src(); i++) {
     if (i) c.output += ',';
-    c.source(u, int(i));
+    c.append_source(u, int(i));
   }
   c.output += d.vector_close;
   return true;
@@ -70,7 +70,7 @@ bool print_vectorize(CStyleRenderer& c, UOp u) {
 
 bool print_gep(CStyleRenderer& c, UOp u) {
   int64_t i = u.arg()[0].small_int();
-  c.source(u, 0);
+  c.append_source(u, 0);
   if (u.src(0).dtype().count() > c.c_dialect().largest_named_vector) {
     c.output += '[' + std::to_string(i) + ']';
   } else {
@@ -180,7 +180,7 @@ std::string_view CStyleRenderer::dialect_type_name(DType d) {
   throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
 }
 
-void CStyleRenderer::print_rare_hole(char letter, int number, UOp u) {
+void CStyleRenderer::print_rare_placeholder(char letter, int number, UOp u) {
   switch (letter) {
     case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
     case 'e': return append_type(u.dtype().base());
@@ -240,7 +240,7 @@ void CStyleRenderer::add_parameter(UOp u) {
   } else {
     output.append("data").append(u.arg().str());
     if (u.dtype().size() > 0) output.append("_").append(std::to_string(u.dtype().size()));
-    keep_text(u);
+    finish_text(u);
   }
   kernel_parameters_.push_back({u, text(u), u.dtype(), false});
   has_images_ |= u.dtype().is_image();
@@ -301,13 +301,13 @@ void CStyleRenderer::set_node_name(UOp u) {
     output += name_prefix_;
     output.append_number(name_counters_[prefix_index_]);
   }
-  node_text_ = keep_text(u);
+  node_text_ = finish_text(u);
 }
 
 void CStyleRenderer::print_node(UOp u) {
   if (is_printed_inline(u)) {
     if (!c_dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
-    keep_text(u);
+    finish_text(u);
     return;
   }
   if (u.is(Op::STORE)) mark_written_buffers(u);

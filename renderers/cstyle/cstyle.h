@@ -66,9 +66,9 @@ class CStyleRenderer : public TextRenderer {
   std::string render();
 
   const CDialect& c_dialect() const { return c_dialect_; }
-  void print_hole(char letter, int number, UOp u) {
+  void print_placeholder(char letter, int number, UOp u) {
     if (letter == 's') append_stripped_source(u, number);
-    else print_rare_hole(letter, number, u);
+    else print_rare_placeholder(letter, number, u);
   }
   // Appends the name of the dtype `d` in the language. `written` is used only for images: true if the kernel stores to
   // the image. Throws Failure for dtypes.index, unless the dialect has its own `print_type` function.
@@ -94,7 +94,7 @@ class CStyleRenderer : public TextRenderer {
       source = has_own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
     output.append_chunks(source);
   }
-  void print_rare_hole(char letter, int number, UOp u);
+  void print_rare_placeholder(char letter, int number, UOp u);
   void print_node(UOp u);
   void add_parameter(UOp u);
   void mark_written_buffers(UOp store);

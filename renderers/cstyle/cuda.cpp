@@ -52,8 +52,8 @@ std::string mma_function(CStyleRenderer& c, const WmmaUse& use) {
   std::string types[3];
   int64_t registers[3];
   for (size_t i = 0; i < 3; i++) {
-    types[i] = c.type_name(dtypes[i].vec(use.elements(i)));
-    registers[i] = use.elements(i) * dtypes[i].itemsize() / 4;
+    types[i] = c.type_name(dtypes[i].vec(use.num_elements(i)));
+    registers[i] = use.num_elements(i) * dtypes[i].itemsize() / 4;
   }
   std::string in(mma_type(use.input_dtype, false)), out(mma_type(use.output_dtype, true));
   if (in.empty() || out.empty())

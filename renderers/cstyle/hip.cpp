@@ -98,7 +98,7 @@ void declare_function(std::string& out, std::string_view attribute, std::string_
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
-void declare_math(CStyleRenderer& c, std::string& out) {
+void declare_math_functions(CStyleRenderer& c, std::string& out) {
   struct OcmlFunction {
     Op op;
     std::string_view name, attribute;
@@ -118,7 +118,7 @@ void declare_math(CStyleRenderer& c, std::string& out) {
     }
 }
 
-void define_vector(CStyleRenderer& c, DType d, std::string& out) {
+void define_vector_type(CStyleRenderer& c, DType d, std::string& out) {
   std::string vector = c.type_name(d), scalar = c.type_name(d.scalar());
   out += "typedef " + scalar + " " + vector + " __attribute__((ext_vector_type(" + std::to_string(d.count()) +
          ")));\nstatic inline __attribute__((device)) " + vector + " make_" + vector + "(" +
@@ -127,7 +127,7 @@ void define_vector(CStyleRenderer& c, DType d, std::string& out) {
 
 // Defines a macro or function for each tensor core. On CDNA, as in tinygrad, the type in an instruction's name depends
 // on the preceding tensor cores.
-void define_wmma(CStyleRenderer& c, std::string& out) {
+void define_wmma_functions(CStyleRenderer& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
   auto type = [&](DType d) {
@@ -172,10 +172,10 @@ void hip_prologue(CStyleRenderer& c, std::string& out) {
   if (ids)
     for (std::string_view name : {"__ockl_get_local_id", "__ockl_get_group_id", "__ockl_get_local_size"})
       declare_function(out, "const", "size_t", name, "unsigned int");
-  declare_math(c, out);
+  declare_math_functions(c, out);
   for (DType d : used)
-    if (d.count() > 1) define_vector(c, d, out);
-  define_wmma(c, out);
+    if (d.count() > 1) define_vector_type(c, d, out);
+  define_wmma_functions(c, out);
   if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 

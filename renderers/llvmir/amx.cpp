@@ -12,7 +12,7 @@ std::string amx_instruction(int op, const std::string& operand, std::string_view
          std::to_string(op) + ", i64 " + operand + ") #0; AMX " + std::string(name);
 }
 
-std::string amx_switch(int off, std::string_view name) {
+std::string amx_switch_instruction(int off, std::string_view name) {
   return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) +
          ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";
 }
@@ -36,10 +36,10 @@ bool print_amx(LlvmIrRenderer& r, UOp u) {
         .append(n).append("_amx").append(std::to_string(i));
     r.output.append(", align ").append(std::to_string(d.itemsize())) += '\n';
   }
-  r.output += amx_switch(0, "set") + amx_row_instructions(n, "_ld", 4, "ldz");
+  r.output += amx_switch_instruction(0, "set") + amx_row_instructions(n, "_ld", 4, "ldz");
   r.output += "  " + amx_instruction(0, n + "_ptr_amx1", "ldx") + "\n  " + amx_instruction(1, n + "_ptr_amx0", "ldy") +
               "\n  " + amx_instruction(12, "0", "fma32") + "\n";
-  r.output += amx_row_instructions(n, "_st", 5, "stz") + amx_switch(1, "clr");
+  r.output += amx_row_instructions(n, "_st", 5, "stz") + amx_switch_instruction(1, "clr");
   r.output.append("  ").append(n).append(" = load ").append(r.type_name(u.dtype())).append(", ptr ").append(n)
       .append("_amx2, align ").append(std::to_string(u.dtype().itemsize()));
   return true;

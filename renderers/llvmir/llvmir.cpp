@@ -200,7 +200,7 @@ void LlvmIrRenderer::append_type(DType d) {
   }
 }
 
-void LlvmIrRenderer::print_hole(char letter, int number, UOp u) {
+void LlvmIrRenderer::print_placeholder(char letter, int number, UOp u) {
   if (number >= int(u.num_src())) throw_cannot_render(u, "it lacks source " + std::to_string(number));
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
@@ -284,7 +284,7 @@ void LlvmIrRenderer::print_node(UOp u) {
   } else {
     output += "%v";
     output.append_number(uint32_t(num_named_values_++));
-    node_text_ = keep_text(u);
+    node_text_ = finish_text(u);
   }
   if (!text_table_.print_row(*this, u)) throw_cannot_render(u);
   append_line(output.view());

@@ -18,7 +18,7 @@ class LlvmIrRenderer : public TextRenderer {
       : TextRenderer(target, list, added), text_table_(table) {}
   std::string render();
 
-  void print_hole(char letter, int number, UOp u);
+  void print_placeholder(char letter, int number, UOp u);
   void append_type(DType d);
   std::string type_name(DType d) {
     return print_to_string([&] { append_type(d); });

@@ -24,7 +24,7 @@ void append_load(PtxRenderer& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());
   if (u.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector_registers(u))) += '}';
-  else p.name(u);
+  else p.append_name(u);
   p.output.append(", [").append(p.text(index, 1)).append("+0];");
 }
 
@@ -46,7 +46,7 @@ void append_gated_load(PtxRenderer& p, UOp u) {
   append_load(p, u);
   if (is_vector) return;
   p.output.append("\n@!").append(gate).append(" mov.b").append(p.register_type_name(u, scalar).substr(1)).append(" ");
-  p.name(u);
+  p.append_name(u);
   p.output.append(", ").append(p.text(u, 1)) += ';';
 }
 
@@ -75,7 +75,7 @@ bool print_local(PtxRenderer& p, UOp u) {
   std::string name = "local" + u.arg().str();
   p.output +=
       ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";
-  p.name(u);
+  p.append_name(u);
   p.output += ", " + name + "[0];";
   return true;
 }

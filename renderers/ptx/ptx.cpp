@@ -40,11 +40,11 @@ bool print_const(PtxRenderer& p, UOp u) {
   std::string immediate_text = p.immediate_text(u, u.arg().to_const(), u.dtype());
   if (u.dtype().scalar() == dtypes::bool_) {
     p.output += "setp.ne.s16 ";
-    p.name(u);
+    p.append_name(u);
     p.output += ", " + immediate_text + ", 0;";
   } else {
     p.output.append("mov.b").append(p.register_type_name(u, u.dtype()).substr(1)).append(" ");
-    p.name(u);
+    p.append_name(u);
     p.output.append(", ").append(immediate_text) += ';';
   }
   return true;
@@ -62,12 +62,12 @@ bool print_cast(PtxRenderer& p, UOp u) {
   DType to = u.dtype(), from = u.src(0).dtype();
   if (from.scalar() == dtypes::bool_) {
     p.output.append("selp.b").append(p.register_type_name(u, to).substr(1)).append(" ");
-    p.name(u);
+    p.append_name(u);
     p.output.append(", " + p.immediate_text(u, 1, to) + ", " + p.immediate_text(u, 0, to) + ", ")
         .append(p.text(u, 0)) += ';';
   } else if (to.scalar() == dtypes::bool_) {
     p.output.append("setp.ne.b").append(p.register_type_name(u, from).substr(1)).append(" ");
-    p.name(u);
+    p.append_name(u);
     p.output.append(", ").append(p.text(u, 0)).append(", " + p.immediate_text(u, 0, from) + ";");
   } else {
     bool rounds =
@@ -81,7 +81,7 @@ bool print_cast(PtxRenderer& p, UOp u) {
                                                              : "")
         .append(".");
     p.output.append(to_name).append(".").append(from_name).append(" ");
-    p.name(u);
+    p.append_name(u);
     p.output.append(", ").append(p.text(u, 0)) += ';';
   }
   return true;
@@ -165,7 +165,7 @@ std::string_view PtxRenderer::memory_type_name(UOp u, DType d) const {
   return t;
 }
 
-void PtxRenderer::print_hole(char letter, int number, UOp u) {
+void PtxRenderer::print_placeholder(char letter, int number, UOp u) {
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
     case 't': output += register_type_name(u, of.dtype()); return;

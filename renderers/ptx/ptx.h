@@ -15,12 +15,12 @@ using PtxTextRow = NodeTextRow<PtxRenderer>;
 
 class PtxRenderer : public TextRenderer {
  public:
-  using Registers = std::vector<std::string_view>;
+  using RegisterNames = std::vector<std::string_view>;
 
   PtxRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
   std::string render();
 
-  void print_hole(char letter, int number, UOp u);
+  void print_placeholder(char letter, int number, UOp u);
   // register_type_name() returns the register type ("f32") of a scalar `d`, memory_type_name() the memory type ("b16").
   // Both throw a Failure that names the node `u` if `d` has no such type.
   std::string_view register_type_name(UOp u, DType d) const;
@@ -30,8 +30,8 @@ class PtxRenderer : public TextRenderer {
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
   std::span<const std::string_view> vector_registers(UOp u);
-  void set_vector_registers(UOp u, Registers names) { node_registers_[u] = std::move(names); }
-  Registers make_registers(size_t count, std::string_view prefix, std::string_view type);
+  void set_vector_registers(UOp u, RegisterNames names) { node_registers_[u] = std::move(names); }
+  RegisterNames make_registers(size_t count, std::string_view prefix, std::string_view type);
   static std::string join_names(std::span<const std::string_view> names);
 
  private:
@@ -58,7 +58,7 @@ class PtxRenderer : public TextRenderer {
   std::vector<RegisterCounter> counters_;
   std::vector<std::string> parameters_, special_lines_;
   std::string body_text_;
-  ListMap<Registers> node_registers_;
+  ListMap<RegisterNames> node_registers_;
   ListMap<size_t> node_positions_;
   Arena name_arena_;
 };

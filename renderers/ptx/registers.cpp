@@ -14,8 +14,8 @@ PtxRenderer::RegisterCounter& PtxRenderer::counter_of(std::string_view prefix, s
   return *it;
 }
 
-PtxRenderer::Registers PtxRenderer::make_registers(size_t count, std::string_view prefix, std::string_view type) {
-  Registers names;
+PtxRenderer::RegisterNames PtxRenderer::make_registers(size_t count, std::string_view prefix, std::string_view type) {
+  RegisterNames names;
   RegisterCounter& c = counter_of(prefix, type);
   for (size_t i = 0; i < count; i++) names.push_back(name_arena_.copy(c.name_start + std::to_string(c.count++)));
   return names;
@@ -37,7 +37,7 @@ void PtxRenderer::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
     RegisterCounter& c = counter_of(prefix, type);
     output.append(c.name_start).append_number(c.count++);
-    node_text_ = keep_text(u);
+    node_text_ = finish_text(u);
   };
   switch (u.op()) {
     case Op::SPECIAL: node_text_ = set_text(u, "%" + std::string(u.arg().text())); return;
@@ -93,7 +93,7 @@ bool PtxRenderer::handle_register_node(UOp u) {
       share_registers(u, u.src(0));
       return true;
     case Op::VECTORIZE: {
-      Registers names;
+      RegisterNames names;
       for (UOp s : u.src()) names.push_back(text(s));
       set_vector_registers(u, std::move(names));
       return true;

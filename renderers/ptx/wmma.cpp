@@ -16,7 +16,7 @@ std::string register_operand(std::span<const std::string_view> elements, size_t 
   return each == 1 ? std::string(elements[i]) : "{" + PtxRenderer::join_names(elements.subspan(i * each, each)) + "}";
 }
 
-PtxRenderer::Registers pack_operand(PtxRenderer& p, UOp wmma, UOp operand, std::string_view prefix) {
+PtxRenderer::RegisterNames pack_operand(PtxRenderer& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector_registers(operand);
   size_t each = elements_per_register(p, wmma, operand.dtype().scalar(), elements.size());
   auto packed = p.make_registers(elements.size() / each, prefix, "b32");
@@ -29,7 +29,7 @@ PtxRenderer::Registers pack_operand(PtxRenderer& p, UOp wmma, UOp operand, std::
   return packed;
 }
 
-void unpack_result(PtxRenderer& p, UOp wmma, const PtxRenderer::Registers& packed, DType element) {
+void unpack_result(PtxRenderer& p, UOp wmma, const PtxRenderer::RegisterNames& packed, DType element) {
   p.set_vector_registers(
       wmma, p.make_registers(size_t(wmma.dtype().count()), "wmma", p.register_type_name(wmma, wmma.dtype().scalar())));
   auto elements = p.vector_registers(wmma);

@@ -33,7 +33,7 @@ void append_load(CStyleRenderer& c, std::string_view place, DType d) {
 
 void append_buffer(CStyleRenderer& c, UOp u, std::string_view var, DType stored) {
   c.output.append(var).append(" ");
-  c.name(u);
+  c.append_name(u);
   c.output.append(": array<")
       .append(storage_type(c, stored))
       .append(",")

@@ -4,7 +4,7 @@
 def p95(values): return sorted(values)[int(len(values) * 0.95)] if values else 0
 
 
-class Limits:
+class LimitChecks:
   def __init__(self): self.within = self.total = 0
 
   def check(self, what, value, limit, unit):

@@ -8,7 +8,7 @@ times. Opening is wall time and processor time; a frame is processor time of the
 """
 import copyreg, gzip, os, pickle, random, re, subprocess, sys, tempfile, time, types
 from chromium import Chromium
-from limits import Limits, p95
+from limits import LimitChecks, p95
 
 PACKETS = 5_000_000
 SOURCE = "testdata/profile/gfx1100_gemm_run_0.pkl.gz"
@@ -97,7 +97,7 @@ def make_profile(path):
 
 def main():
   tgc, *given = sys.argv[1:]
-  limits = Limits()
+  limits = LimitChecks()
   with tempfile.TemporaryDirectory() as temporary:
     profile, page = os.path.join(temporary, "large.pkl"), os.path.join(temporary, "page.html")
     if given: profile = given[0]

@@ -9,7 +9,7 @@ Writing, opening and layout are wall time; the other times are processor time of
 """
 import os, re, subprocess, sys, tempfile, time
 from chromium import Chromium
-from limits import Limits, p95
+from limits import LimitChecks, p95
 
 LAYOUT = """(() => { theApp.drawings.places = []; const begun = performance.now(), boxes = theApp.drawings.at(0).boxes.length; return [boxes, performance.now() - begun]; })()"""
 SEARCH = "theApp.go({s: 0, q: 'op:MUL'}).then(() => 0)"
@@ -27,7 +27,7 @@ STEPS = """(async () => {
   for (const r of window.steps || []) { await theApp.go({r}); await new Promise((f) => setTimeout(f, 100)); } })()"""
 
 
-def large(path, nodes):
+def write_large_graph(path, nodes):
   lines = ["c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(10000), (), 0)", "v0 = c0.index(UOp.const(dtypes.index, 0))"]
   for i in range(1, nodes): lines.append(f"v{i} = v{max(0, i - 1 - i % 7)}*v{i * 7 // 11}+UOp.const(dtypes.float, {i}.0)")
   lines.append(f"ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(v{nodes - 1}).sink()")
@@ -54,10 +54,10 @@ def size_of_graph(path):
 
 def main():
   folder, kernel, tensor, model = sys.argv[1:]
-  tgc, limits = os.path.join(folder, "tgc"), Limits()
+  tgc, limits = os.path.join(folder, "tgc"), LimitChecks()
   with tempfile.TemporaryDirectory() as temporary:
     source = os.path.join(temporary, "large.uop")
-    large(source, 12000)
+    write_large_graph(source, 12000)
     inputs = {"kernel": [kernel], "model": [model], "graph": [tensor], "large": ["--set", "NOOPT=1", source]}
     pages = {name: os.path.join(temporary, name + ".html") for name in inputs}
     took = {name: time_writing(tgc, pages[name], ["--no-asm", *args], 10 if name == "kernel" else 1) for name, args in inputs.items()}

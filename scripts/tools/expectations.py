@@ -29,30 +29,30 @@ INT_OPS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a
            "less": lambda a, b: int(a < b)}
 def ints():
   r = random.Random(1)
-  def one():
+  def random_int():
     bits = r.choice([3, 8, 31, 32, 33, 62, 63, 64, 65, 100, 127, 128, 129, 200])
     return r.choice([1, -1]) * r.choice([r.getrandbits(bits), (1 << bits) - 1, 1 << bits, r.getrandbits(4)])
   lines = []
   for _ in range(60):
     for name, f in INT_OPS.items():
-      a, b = one(), one()
+      a, b = random_int(), random_int()
       try: lines.append(f"{name} {a} {b} {f(a, b)}")
       except ZeroDivisionError: lines.append(f"{name} {a} {b} error")
   for _ in range(120):
-    a, n = one(), r.choice([0, 1, 5, 31, 63, 64, 65, 130])
+    a, n = random_int(), r.choice([0, 1, 5, 31, 63, 64, 65, 130])
     lines += [f"shl {a} {n} {a << n}", f"shr {a} {n} {a >> n}", f"bits {a} 0 {a.bit_length()}", f"low64 {a} 0 {a % 2**64}"]
   for _ in range(60):
     a, n = r.randint(-9, 9), r.randint(0, 70)
     lines.append(f"pow {a} {n} {a ** n}")
   for _ in range(60):  # conversions to and from a double, which is written as the hex digits of its bits
-    a = one()
+    a = random_int()
     lines.append(f"double {a} 0 {struct.pack('>d', float(a)).hex()}")
     d = r.choice([1, -1]) * math.ldexp(r.random(), r.randint(-3, 200))
     lines.append(f"trunc {struct.pack('>d', d).hex()} 0 {int(d)}")
   write("int.txt", lines)
 
 # ---- sorting, also with inconsistent comparisons: "kind modulus limit seed : items : sorted items"
-class Item:
+class SortItem:
   def __init__(self, i, rule): self.i, self.rule = i, rule
   def __lt__(self, o): return self.rule(self.i, o.i)
 def sorts():
@@ -66,10 +66,10 @@ def sorts():
       rule, kind = (lambda a, b: a * 7919 % 1009 + 40 < b * 7919 % 1009), "near"
     else:             # no consistent order
       rule, kind = (lambda a, b: (a * 7919 + b * 104729 + seed) % m < limit), "none"
-    items = [Item(i, rule) for i in range(n)]
+    items = [SortItem(i, rule) for i in range(n)]
     if k % 5 == 0: items.sort(key=lambda x: x.i * 7919 % 101)       # the input has sorted runs
     start = [x.i for x in items]
-    if kind == "order" and k % 5 == 0: start = list(range(n)); items = [Item(i, rule) for i in range(n)]
+    if kind == "order" and k % 5 == 0: start = list(range(n)); items = [SortItem(i, rule) for i in range(n)]
     items.sort()
     lines.append(f"{kind} {m} {limit} {seed} : {' '.join(map(str, start))} : {' '.join(str(x.i) for x in items)}")
   write("sort.txt", lines)

@@ -55,7 +55,7 @@ def tinygrad_modules():
     except Exception: continue  # needs a library that is not installed
 
 
-def matchers():
+def named_matchers():
   """Returns {name: PatternMatcher} of modules, classes and renderers, each matcher under its first name."""
   from tinygrad.uop.ops import PatternMatcher
   found, seen = {}, set()
@@ -77,7 +77,7 @@ def matchers():
 
 class StageRules:
   """The PatternMatcher of each stage that `full_rewrite_to_sink` runs."""
-  def __init__(self): self.of = {}
+  def __init__(self): self.by_stage = {}
   def compile(self, ast, renderer):
     import tinygrad.codegen as codegen
     from tinygrad.codegen.opt.postrange import Scheduler
@@ -85,7 +85,7 @@ class StageRules:
     from tinygrad.uop.ops import KernelInfo
     rewrite = codegen.graph_rewrite
     def watched(sink, pm, **kwargs):
-      self.of[kwargs["name"]] = pm
+      self.by_stage[kwargs["name"]] = pm
       return rewrite(sink, pm, **kwargs)
     Scheduler.kernel_cnt.clear()
     with replaced_attribute(codegen, "graph_rewrite", watched), Context(DEBUG=0, BEAM=0):
@@ -109,7 +109,7 @@ def counts(tgc):
   print("# Rules of each PatternMatcher, in tinygrad 0.12.0 and in tgc\n")
   print("Made by `scripts/tools/rule_table.py counts`; the tests compare tgc's column with `tgc patterns --json`.\n")
   print("## Matchers by name\n\n| matcher | tinygrad | tgc | why it differs |\n|---|---|---|---|")
-  theirs = matchers()
+  theirs = named_matchers()
   for name, pm in theirs.items():
     n, m = len(pm.patterns), sets.pop(name, None)
     why = "" if m == n else (WHY_NO_SET if m is None else WHY_OTHER_COUNT).get(name if m is not None else name.split(" ")[0].split(".")[-1])
@@ -124,7 +124,7 @@ def counts(tgc):
   for target in TARGETS:
     stages = StageRules()
     stages.compile(read_graph(SMALL), make_renderer(target))
-    for name, pm in stages.of.items():
+    for name, pm in stages.by_stage.items():
       n, m = len(pm.patterns), mine.get((name, target))
       if (name, m) == ("add gpudims", None): m = 0
       why = "" if n == m else STAGE_WHY.get(name)
@@ -161,13 +161,13 @@ def find_rule_lines(tgc):
       place = (p.location[0].split("/tinygrad/")[-1], p.location[1])
       if found.setdefault((r["set"], r["name"]), place) != place:
         sys.exit(f"rule_table: {r['name']} of {r['set']} has two source lines: {found[r['set'], r['name']]} and {place}")
-  theirs = matchers()
+  theirs = named_matchers()
   for s in tgc_json(tgc, "patterns")["sets"]:
     if s["name"] in theirs: pair(theirs[s["name"]].patterns, tgc_json(tgc, "patterns", "--in", s["name"])["rules"])
   for target in TARGETS + ["AMD:LLVM:gfx1201"]:
     stages = StageRules()
     stages.compile(read_graph(SMALL), make_renderer(target))
-    for name, pm in stages.of.items(): pair(pm.patterns, rules_of_stage(tgc, name, target))
+    for name, pm in stages.by_stage.items(): pair(pm.patterns, rules_of_stage(tgc, name, target))
   return found
 
 
@@ -194,7 +194,7 @@ def tinygrad_hits(record, target):
   renderer, ast, stages = make_renderer(target), read_graph(record["ast"]), StageRules()
   ops.match_stats.clear()
   stages.compile(ast, renderer)
-  return {id(p): v[0] for p, v in ops.match_stats.items()}, {id(p): p for p in ops.match_stats}, stages.of
+  return {id(p): v[0] for p, v in ops.match_stats.items()}, {id(p): p for p in ops.match_stats}, stages.by_stage
 
 
 def compare_hits(header, record, target, tgc, known, quiet):
@@ -211,7 +211,7 @@ def compare_hits(header, record, target, tgc, known, quiet):
     for (p, _), r in zip(pm.patterns, rules): known.setdefault(id(p), (r["file"], r["line"], r["name"]))
   if target not in known:
     known[target] = True
-    for name, pm in matchers().items():
+    for name, pm in named_matchers().items():
       if name in rule_set_names(tgc): pair(pm, tgc_json(tgc, "patterns", "--in", name)["rules"])
   for name, pm in stages.items():
     if (target, name) not in known:

@@ -11,13 +11,13 @@ import {showDetails} from "./details.js";
 import {showFound, showHeader, showLegend} from "./header.js";
 import {showVerdict} from "./verdict.js";
 import {firstDifference, pairsOf} from "./pairs.js";
-import {queryOf} from "./search.js";
+import {parseQuery} from "./search.js";
 import {addressOf, stateOf, Visits} from "./state.js";
 import {toast} from "./dialogs.js";
 import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
-import {entriesOf, isConvicted, nameOfGraph, showOverview} from "./overview.js";
+import {overviewEntries, isConvicted, nameOfGraph, showOverview} from "./overview.js";
 import {groupByLine} from "./lines.js";
 import {modelNodeOf} from "./made.js";
 import {isValue} from "./values.js";
@@ -36,7 +36,7 @@ export class App {
     this.pairs = pairsOf(index.graphs);
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
     this.state = stateOf(location.hash);
-    this.query = queryOf("");
+    this.query = parseQuery("");
     /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
     /** @type {Set<number>} */ this.foundAnywhere = new Set();
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#handleBoxClick(key, again));
@@ -80,7 +80,7 @@ export class App {
    * them only the first graph of its stages can be shown. `partner`: the graph of the other input to compare it with;
    * -1: the one that is paired with it. @param {number} g @param {boolean} whole @param {number} partner */
   async open(g, whole = true, partner = -1) {
-    const pair = this.#pairOf(g, partner);
+    const pair = this.#partnerGraph(g, partner);
     if (this.opened.has(g) && this.opened.get(g).pair !== pair) this.opened.delete(g);
     if (!this.opened.has(g)) {
       const graph = await RecordedGraph.begin(await this.fetchGraph(g));
@@ -104,26 +104,26 @@ export class App {
   }
 
   /** The graph that has the schedule of the page, or that of the shown graph; -1: none. */
-  get scheduled() {
+  get scheduleGraph() {
     const {graphs, schedule} = this.index, {g} = this.state, of = g < 0 ? -1 : graphs[g].schedule_of ?? -1;
     const own = graphs.findIndex((graph) => graph.schedule);
     if (schedule) return own >= 0 ? own : graphs.findIndex((graph) => graph.kind === "tensor");
     return of >= 0 ? of : g >= 0 && graphs[g].schedule ? g : -1;
   }
   get schedule() {
-    const {graphs, schedule} = this.index, of = this.scheduled;
+    const {graphs, schedule} = this.index, of = this.scheduleGraph;
     return schedule || of >= 0 && graphs[of].schedule || null;
   }
   /** The seconds of each item of the shown schedule, 0: not timed; null: no item was timed. */
   get measured() {
-    const {graphs, measured} = this.index, {scheduled, schedule} = this;
+    const {graphs, measured} = this.index, {scheduleGraph, schedule} = this;
     if (measured || !schedule) return measured || null;
-    const out = schedule.kernels.map((_, item) => (graphs[this.graphOfItem(item, scheduled)] || {}).measured || 0);
+    const out = schedule.kernels.map((_, item) => (graphs[this.graphOfItem(item, scheduleGraph)] || {}).measured || 0);
     return out.some(Boolean) ? out : null;
   }
   /** Whether the page shows all graphs as a list: the state has `m`, and neither the page nor (with `k`) the graph has
    * a schedule, which would be shown instead. */
-  get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
+  get showsGraphList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
   /** Returns the graph of an item of the schedule that graph `of` has; -1: none.
    * @param {number} item @param {number} of */
   graphOfItem(item, of) {
@@ -132,7 +132,7 @@ export class App {
   }
 
   // Returns the other input's graph that is compared with this one; -1: none.
-  #pairOf(g, partner) {
+  #partnerGraph(g, partner) {
     const {graphs} = this.index;
     if (partner >= 0 && partner < graphs.length && graphs[partner].side !== graphs[g].side) return partner;
     return this.pairs.has(g) ? this.pairs.get(g).with : -1;
@@ -169,7 +169,7 @@ export class App {
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
     if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map(), this.foundAnywhere = new Set();
-    this.query = queryOf(this.state.q);
+    this.query = parseQuery(this.state.q);
     this.scene = this.drawings.scene(this.state);
     const selected = this.state.n;
     if (!follows || !this.chosen)
@@ -262,24 +262,24 @@ export class App {
     return [written(accused.before), written(accused.after)];
   }
   #firstPlace() {
-    for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
+    for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differsAt(p)) return p;
     return 0;
   }
   // Returns the first graph of the overview that is wrong, or else differs, or else is a tensor graph, or else the
   // first. `hasSchedule`: prefers the page's first graph with a schedule.
   #firstGraph(hasSchedule) {
-    const entries = entriesOf(this), {graphs} = this.index, scheduled = graphs.findIndex((g) => g.schedule);
+    const entries = overviewEntries(this), {graphs} = this.index, scheduled = graphs.findIndex((g) => g.schedule);
     if (hasSchedule && scheduled >= 0) return scheduled;
     const found = entries.find(({g}) => isConvicted(graphs[g])) || entries.find((e) => e.differs);
     return (found || entries.find(({g}) => graphs[g].kind === "tensor") || entries[0]).g;
   }
   /** Whether the page opens with its list of graphs: there are several, and none is wrong or differs. */
   hasOverview() {
-    const entries = entriesOf(this);
+    const entries = overviewEntries(this);
     return entries.length > 1 && !entries.some((e) => e.differs) && !this.index.graphs.some(isConvicted);
   }
   /** Whether the other input has a different graph at this point between stages. */
-  differs(place) {
+  differsAt(place) {
     const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
     return other >= 0 && other !== this.story.root(place);
   }
@@ -322,7 +322,7 @@ export class App {
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;
     this.isUnseen = isUnseen && state.m;
-    this.canvas.usesRoom &&= !state.v;
+    this.canvas.hidesOuterSpace &&= !state.v;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
       const showStart = () => {
@@ -343,9 +343,9 @@ export class App {
     const panes = {model: state.m, "no-stages": state.m || state.h.includes("s"), "no-texts": state.h.includes("t"),
       "no-details": state.h.includes("d"), two: state.u !== ""};
     for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
-    const shown = [this.state.e, this.isList || this.scheduled].join();
+    const shown = [this.state.e, this.showsGraphList || this.scheduleGraph].join();
     if (state.m && byId("model").dataset.shown !== shown)
-      (this.isList ? showOverview : showModel)(byId("model"), this), byId("model").dataset.shown = shown;
+      (this.showsGraphList ? showOverview : showModel)(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
     const {drawing, came, went, edited = new Set()} = this.scene, {s, r} = this.state;

@@ -3,17 +3,17 @@
 import {expressionOf} from "./expressions.js";
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
-import {Table} from "./table.js";
+import {TextNumbering} from "./table.js";
 
 /** A block: the nodes from `head` down to `floor`, which is not included. Blocks of the same structure have the same
- * `kind`; `size` is the number of nodes; `says`: the label of a block that is no repetition.
- * @typedef {{head: number, floor: number, kind: string, size: number, says?: string}} Block */
+ * `kind`; `size` is the number of nodes; `label`: the label of a block that is no repetition.
+ * @typedef {{head: number, floor: number, kind: string, size: number, label?: string}} Block */
 
-const kLeast = 3;
-const kMoves = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
-const kMostBuffers = 4;  // if a CALL has more buffers, their boxes are folded
-const kShortest = 4;  // minimum number of nodes of a chain in which repetitions are searched
-const kMostWork = 150000;  // limit on comparisons for each chain
+const kLeastBlockNodes = 3;
+const kMovementOps = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
+const kMostUnfoldedBuffers = 4;  // if a CALL has more buffers, their boxes are folded
+const kLeastChainLength = 4;  // minimum number of nodes of a chain in which repetitions are searched
+const kMostComparisons = 150000;  // limit on comparisons for each chain
 
 export class Blocks {
   /** @param {import("./data.js").RecordedGraph} g @param {number} root @param {(n: number) => boolean} isText whether a
@@ -43,20 +43,20 @@ export class Blocks {
     if (block) return this.chained.filter((b) => b.kind === block.kind);
     const i = this.at.get(n);
     if (i === undefined || this.size[i] < 2) return [];
-    const {exact} = this;
-    return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#blockBelow(m));
+    const {exactNumbers} = this;
+    return this.nodes.filter((_, k) => exactNumbers[k] === exactNumbers[i]).map((m) => this.#blockBelow(m));
   }
 
   /** Returns the blocks that occur more than once and are inside no other repeated block, with their number of
    * occurrences; of a tensor graph, also the parts of #quietParts(). @returns {(Block & {count: number})[]} */
   repeats() { return this.repeated || (this.repeated = this.#repeats()); }
   #repeats() {
-    const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
+    const {exactNumbers} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#markTaken(taken, this.at.get(head),
       floor < 0 ? -1 : this.at.get(floor));
-    exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
+    exactNumbers.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
     for (let i = this.nodes.length - 1; i >= 0; i--)
-      if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
+      if (!taken[i] && this.size[i] >= kLeastBlockNodes && count.get(exactNumbers[i]) > 1)
         out.push(this.#blockBelow(this.nodes[i])), this.#markTaken(taken, i, -1);
     if (this.g.isTensor) out.push(...this.#quietParts(taken));
     const kinds = new Map();
@@ -71,17 +71,18 @@ export class Blocks {
       if (taken[i]) continue;
       let floor = i;
       const ops = [], leaves = within[i].filter((k) => this.size[k] === 1 && k !== sources[i][0]);
-      const goesOn = (k) => kMoves.has(op(k)) && !taken[k] && sources[k].length === 1
+      const goesOn = (k) => kMovementOps.has(op(k)) && !taken[k] && sources[k].length === 1
         && this.owner[sources[k][0]] === k;
       while (goesOn(floor)) ops.push(op(floor)), floor = sources[floor][0];
-      if (op(i) === "CALL" && leaves.length > kMostBuffers) floor = sources[i][0], ops.push(leaves.length + " buffers");
+      if (op(i) === "CALL" && leaves.length > kMostUnfoldedBuffers) floor = sources[i][0],
+        ops.push(leaves.length + " buffers");
       else if (ops.length < 2) continue;
-      out.push({head: nodes[i], floor: nodes[floor], kind: "quiet" + i, size: ops.length, says: ops.join(", ")});
+      out.push({head: nodes[i], floor: nodes[floor], kind: "quiet" + i, size: ops.length, label: ops.join(", ")});
       for (let k = i; k !== floor; k = sources[k][0]) taken[k] = true;
     }
     return out;
   }
-  #blockBelow(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)],
+  #blockBelow(n) { return {head: n, floor: -1, kind: "=" + this.exactNumbers[this.at.get(n)],
     size: this.size[this.at.get(n)]}; }
   #markTaken(taken, head, floor) {
     const stack = [head];
@@ -94,9 +95,9 @@ export class Blocks {
 
   /** Returns a number for each node. Two nodes have the same number if they, with all nodes that only they use, are
    * equal, args included (see labelOf). */
-  get exact() {
+  get exactNumbers() {
     if (this.shapes) return this.shapes;
-    const {g} = this, shape = this.shapes = [], shapes = new Table();
+    const {g} = this, shape = this.shapes = [], shapes = new TextNumbering();
     this.nodes.forEach((n, i) => {
       const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join();
       const others = this.within[i].map((k) => shape[k]).sort().join();
@@ -109,7 +110,7 @@ export class Blocks {
   /** Returns a key for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
    * of different widths must be alike, so sizes are ignored, and so are sources that do not depend on `floor`, such
    * as weights. @returns {string} */
-  #structureNumber(head, floor, shapes) {
+  #structureKey(head, floor, shapes) {
     const part = [], stack = [head], says = new Map([[floor, "^"]]);
     while (stack.length) {
       const i = stack.pop();
@@ -126,7 +127,7 @@ export class Blocks {
   }
   /** Returns the node in which a chain continues after node `i`: of the nodes that only `i` uses, the one with the
    * largest `size`; -1: none. */
-  #next(i) {
+  #nextInChain(i) {
     let best = -1;
     for (const k of this.within[i]) if (best < 0 || this.size[k] > this.size[best]) best = k;
     return best;
@@ -134,17 +135,18 @@ export class Blocks {
 
   // Returns the repeated blocks in chains of dominators: each node of a chain dominates the next.
   #chains() {
-    const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false), shapes = new Table();
-    const next = this.nodes.map((_, i) => this.#next(i));
-    for (const k of next) if (k >= 0) isNext[k] = true;
+    const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false),
+      shapes = new TextNumbering();
+    const nextInChain = this.nodes.map((_, i) => this.#nextInChain(i));
+    for (const k of nextInChain) if (k >= 0) isNext[k] = true;
     for (let i = this.nodes.length - 1; i >= 0; i--) {
       if (isNext[i] || taken[i]) continue;
       const chain = [];
-      for (let k = i; k >= 0; k = next[k]) chain.push(k);
-      if (chain.length < kShortest) continue;
+      for (let k = i; k >= 0; k = nextInChain[k]) chain.push(k);
+      if (chain.length < kLeastChainLength) continue;
       const floors = chain.slice(1).concat(-1);
       const size = chain.map((k, at) => this.size[k] - (floors[at] < 0 ? 0 : this.size[floors[at]]));
-      for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#structureNumber(k, floors[at], shapes)),
+      for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#structureKey(k, floors[at], shapes)),
         size)) {
         const floor = floors[end - 1];
         out.push({head: this.nodes[chain[begin]], floor: floor < 0 ? -1 : this.nodes[floor], kind,
@@ -160,7 +162,7 @@ export class Blocks {
  * part first that hides the most nodes: its size times one less than the number of its occurrences.
  * @param {string[]} row @param {number[]} size @returns {[number, number, string][]} */
 export function repeatsIn(row, size) {
-  const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostWork};
+  const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostComparisons};
   for (const s of size) sums.push(sums[sums.length - 1] + s);
   for (let found = bestPart(row, sums, taken, budget); found; found = bestPart(row, sums, taken, budget))
     for (const at of found.places) {
@@ -186,7 +188,7 @@ function bestPart(row, sums, taken, budget) {
     });
     for (const group of groups) {
       const times = group.places.length, spared = group.size * (times - 1) / times;
-      if (times > 1 && group.size >= kLeast * times && spared > most)
+      if (times > 1 && group.size >= kLeastBlockNodes * times && spared > most)
         most = spared, best = {places: group.places, length};
     }
     const goesOn = (i) => groups[named[i]].count > 1 && places[i] + length < row.length && !taken[places[i] + length];

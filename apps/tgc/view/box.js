@@ -5,11 +5,11 @@ import {axisTypeOf, expressionOf, nameOf, operatorSign, wrapText} from "./expres
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
-const kLetters = 23, kMostLines = 4;
+const kMostLineLetters = 23, kMostLines = 4;
 // ops whose boxes do not show the shape of a tensor; most have it in their other text
-const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);
+const kShapeNotShown = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);
 
-const kShaping = new Set(["RESHAPE", "EXPAND"]);
+const kShapeOps = new Set(["RESHAPE", "EXPAND"]);
 
 export class Box {
   /** `list` has the keys of the node's sources; `byKey` has the boxes made so far; `inline` decides which sources are
@@ -35,7 +35,7 @@ export class Box {
 
   /** Whether the box can be reused in a drawing: the same sources have edges to it. @param {Map<number, Box>} byKey
    *  @param {InlineNodes} inline */
-  fits(byKey, inline) {
+  canBeReused(byKey, inline) {
     let at = 0;
     return this.list.every((s, slot) => {
       const isSource = byKey.has(s) && !inline.isText(this.n, slot, s % this.g.count);
@@ -52,8 +52,8 @@ export class Box {
     return fold ? [...out, ...fold.lines] : out;
   }
   #lineCount() {
-    const {g, inline} = this, told = this.#told();
-    if (inline.hides && told.some((s, i) => this.#isText(i, s) && inline.is[s % g.count])) {
+    const {g, inline} = this, sourceKeys = this.#sourceKeys();
+    if (inline.hides && sourceKeys.some((s, i) => this.#isText(i, s) && inline.is[s % g.count])) {
       this.said = this.#ownLines();
       const {length} = this.said;
       if (this.fold) this.said = [...this.said, ...this.fold.lines];
@@ -61,44 +61,45 @@ export class Box {
     }
     const arg = g.opName(this.n) === "CALL" ? calledName(g, this.n) : g.argText(this.n);
     const isNamed = arg || g.isTensor && this.#shape() !== "";
-    const hasText = told.some((s, i) => this.#isText(i, s));
+    const hasText = sourceKeys.some((s, i) => this.#isText(i, s));
     return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
   // Returns the lines below the op: arg and shape, the sources that are text, and what a rewrite changed.
   #ownLines() {
-    const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
-    told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });
+    const {g, n} = this, op = g.opName(n), out = [], sourceKeys = this.#sourceKeys(), texts = new Map();
+    sourceKeys.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });
     if (op === "PARAM" && texts.size === 1) return [shortArg(g, n) + "[" + [...texts.values()][0] + "]"];
     if (op === "RANGE") return [[shortArg(g, n), ...texts.values()].join(" \u00d7 ")];
     const arg = [shortArg(g, n), g.isTensor ? this.#shape() : ""].filter(Boolean).join("  ");
     if (arg) out.push(arg);
     const {edited, more} = this.inline, added = edited.has(this.key) ? more : [];
     const room = kMostLines - out.length - added.length;
-    if (texts.size) out.push(...wrapText(this.#sourceText(op, told, texts), kLetters, room));
+    if (texts.size) out.push(...wrapText(this.#sourceText(op, sourceKeys, texts), kMostLineLetters, room));
     this.marked = added.length;
     return [...out, ...added];
   }
   // Returns the sources that are text, as one line. A dot stands for a source that has a box.
-  #sourceText(op, told, texts) {
+  #sourceText(op, sourceKeys, texts) {
     const sign = operatorSign(op).replace("*", "\u00d7"), {g} = this;
     if (op === "INDEX" && texts.size) {
-      const slots = told.map((_, i) => i).slice(1), isGate = (i) => g.dtypeName(told[i] % g.count) === "bool";
+      const slots = sourceKeys.map((_, i) => i).slice(1),
+        isGate = (i) => g.dtypeName(sourceKeys[i] % g.count) === "bool";
       const of = (list) => list.map((i) => texts.get(i) || "\u00b7").join(", "), gates = slots.filter(isGate);
       return "[" + of(slots.filter((i) => !isGate(i))) + "]" + (gates.length ? " if " + of(gates) : "");
     }
-    if (sign && told.length === 2) {
+    if (sign && sourceKeys.length === 2) {
       const isFirst = texts.has(0) && !texts.has(1);
       return (isFirst ? [texts.get(0), sign, "\u00b7"] : [texts.get(0), sign, texts.get(1)]).filter(Boolean).join(" ");
     }
-    const isPlain = told.length < 2 || kShaping.has(op) && texts.size === 1;
+    const isPlain = sourceKeys.length < 2 || kShapeOps.has(op) && texts.size === 1;
     return [...texts].map(([i, text]) => (isPlain ? "" : i + ": ") + text).join("   ");
   }
   #shape() {
-    const {g, n} = this, shape = kWithShapes.has(g.opName(n)) ? undefined : g.shapes.get(n);
+    const {g, n} = this, shape = kShapeNotShown.has(g.opName(n)) ? undefined : g.shapes.get(n);
     return shape === undefined ? "" : "(" + g.strings[shape] + ")";
   }
   #isText(slot, key) { return this.inline.isText(this.n, slot, key % this.g.count); }
-  #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
+  #sourceKeys() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 
 /** Returns the text of a node's arg, shortened for a box. */

@@ -24,11 +24,11 @@ for (const [color, ops] of Object.entries(kOpsByColor)) for (const op of ops.spl
 /** @param {string} op */
 export function colorOfOp(op) { return kOps[op] || "#ffffff"; }
 
-const kAxes = {GLOBAL: "#3b82f6", WARP: "#06b6d4", LOCAL: "#0891b2", LOOP: "#6b7280", WEAK: "#9aa1ac",
+const kAxisColors = {GLOBAL: "#3b82f6", WARP: "#06b6d4", LOCAL: "#0891b2", LOOP: "#6b7280", WEAK: "#9aa1ac",
   GROUP_REDUCE: "#dc2626", REDUCE: "#ef4444", UPCAST: "#eab308", UNROLL: "#a855f7", THREAD: "#2563eb", OUTER: "#0d9488",
   DEVICE: "#16a34a", PLACEHOLDER: "#9ca3af"};
 /** @param {string} arg of a RANGE */
-export function colorOfRange(arg) { return kAxes[(/AxisType\.(\w+)/.exec(arg) || ["", ""])[1]] || "#9ca3af"; }
+export function colorOfRange(arg) { return kAxisColors[(/AxisType\.(\w+)/.exec(arg) || ["", ""])[1]] || "#9ca3af"; }
 
 /** Returns the colour, darkened so that a dot of it can be seen on a light background. */
 export function darkened(color) {

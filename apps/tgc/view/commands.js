@@ -164,7 +164,7 @@ async function fitGraph(app) {
 }
 function toggleSchedule(app) {
   if (!app.schedule) return app.notify("this page has no schedule of this graph");
-  return app.go({m: !app.state.m || app.isList, k: true});
+  return app.go({m: !app.state.m || app.showsGraphList, k: true});
 }
 function goToChangedStage(app, by) {
   const {graph, state, story} = app;
@@ -216,7 +216,7 @@ function toggleFixedComparison(app) {
 }
 function goToNextDiffering(app, by) {
   for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by)
-    if (app.differs(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
+    if (app.differsAt(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
   if (!app.graph.other) return app.notify("there is no other input: tgc view A B");
   const open = nextDiffering(app, by);
   return open ? open() : app.notify("no further stage differs, and no other graph");

@@ -14,13 +14,14 @@ import {EventReader, EventKind} from "./events.js";
  *   events: number[], begin: number, rewrites: number}} Run */
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number,
  *   madeCount: number}} Rewrite */
-/** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `told`: its number of events, which
+/** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `eventCount`: its number of events,
+ * which
  * readEvents() reads; `discarded`: how many of the rewrites are of attempts that tinygrad discarded, if any.
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
- *   count: number, discarded?: number, told: number, changed: boolean, events: Int32Array, runs: Run[],
+ *   count: number, discarded?: number, eventCount: number, changed: boolean, events: Int32Array, runs: Run[],
  *   rewrites: Rewrite[]}} Stage */
 
-const kSlice = 8000;
+const kEventsPerSlice = 8000;
 
 /** One graph with its stages. Nodes are numbers; a source has a smaller number than its users. */
 export class RecordedGraph {
@@ -41,10 +42,10 @@ export class RecordedGraph {
     /** @type {string[]} */ this.ops = raw.ops;
     this.count = raw.sources.length;
     /** Rows that the reader derives from events; their column `sources` is ~(number of sources). @type {number[]} */
-    const derived = [], told = [];
-    raw.sources.forEach((count, n) => (count < 0 ? derived : told).push(n));
+    const derived = [], storedRows = [];
+    raw.sources.forEach((count, n) => (count < 0 ? derived : storedRows).push(n));
     const column = (values, array) => {
-      told.forEach((n, i) => { array[n] = values[i]; });
+      storedRows.forEach((n, i) => { array[n] = values[i]; });
       return array;
     };
     this.op = column(raw.op, new Uint16Array(this.count));
@@ -58,7 +59,7 @@ export class RecordedGraph {
     this.source = new Int32Array(this.first[this.count]);
     /** @type {number[][]} */ this.lists = new Array(this.count);
     let next = 0;
-    for (const n of told)
+    for (const n of storedRows)
       for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
     /** For a tensor graph: `madeOf` has the labels of the model's nodes, or of groups of nodes by the program's lines;
      * `madeForNode` maps a node of the table to an index of `madeOf`; `kernels` has the ASTs of the schedule's
@@ -80,7 +81,7 @@ export class RecordedGraph {
       line: r[3], source: this.strings[r[4]], text: this.strings[r[5]] || recorded.get(this.strings[r[0]]) || ""}));
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
-      told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
+      eventCount: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
     /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived, unpack: unpackJson};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
@@ -103,18 +104,18 @@ export class RecordedGraph {
   /** Reads the events, with pauses in which the page can handle input. Later calls wait for the end of the first. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
-    const told = documentOfGraph(await this.unread.unpack(this.unread.packed), this.unread.at);
+    const columns = documentOfGraph(await this.unread.unpack(this.unread.packed), this.unread.at);
     await pause();
-    const reader = new EventReader(this, told, this.unread.derived);
+    const reader = new EventReader(this, columns, this.unread.derived);
     await pause();
     for (const stage of this.stages) {
       const events = [];
-      for (let left = stage.told; left > 0; left -= kSlice) {
-        reader.next(Math.min(left, kSlice), events);
-        if (left > kSlice) await pause();
+      for (let left = stage.eventCount; left > 0; left -= kEventsPerSlice) {
+        reader.readEvents(Math.min(left, kEventsPerSlice), events);
+        if (left > kEventsPerSlice) await pause();
       }
       this.#splitEvents(stage, Int32Array.from(events));
-      if (stage.told > kSlice) await pause();
+      if (stage.eventCount > kEventsPerSlice) await pause();
     }
     this.unread = {packed: "", at: -1, derived: [], unpack: unpackJson};
   }
@@ -135,9 +136,9 @@ export class RecordedGraph {
    * @returns {Map<number, [number, number]>} */
   get bounds() {
     if (this.boundsOf) return this.boundsOf;
-    const told = prefixSums(this.facts.bounds, 3);
+    const texts = prefixSums(this.facts.bounds, 3);
     this.boundsOf = new Map();
-    for (let i = 0; i < told.length; i += 3) this.boundsOf.set(told[i], [told[i + 1], told[i + 2]]);
+    for (let i = 0; i < texts.length; i += 3) this.boundsOf.set(texts[i], [texts[i + 1], texts[i + 2]]);
     return this.boundsOf;
   }
 

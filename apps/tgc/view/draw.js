@@ -8,10 +8,11 @@ import {Painting, kReadable, kText} from "./paint.js";
 
 // Scales of the view: minimum; maximum; least at which the initial view shows a whole graph; scale after zooming in to
 // a box.
-const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8;
-const kWhole = 0.54, kMargin = 20;  // least scale of an initial view that has the graph's whole width; its margin
+const kLeastScale = 0.004, kMostScale = 3, kFirstScale = 0.64, kReadScale = 0.8;
+const kLeastWidthScale = 0.54,
+  kMargin = 20;  // least scale of an initial view that has the graph's whole width; its margin
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a wheel in pixels
-const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
+const kMinimapWidth = 120;  // width of the initial view that is left to the minimap, in pixels
 
 export class GraphCanvas extends Painting {
   /** `picked` is called after each click, with the key of the clicked box, or of the clicked stub's source (-1:
@@ -62,11 +63,12 @@ export class GraphCanvas extends Painting {
   begin(isSmall = false, isWide = false) {
     const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
-    if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
+    if (!end || !width || this.view.scale >= (isSmall ? kText : kFirstScale)) return;
     // if the graph is too high but not too wide, scale it to the width of the view
-    const whole = (width - 2 * kMargin) / (d.right - d.left), isWhole = whole >= (isWide ? kReadable : kWhole);
-    this.view.scale = isWhole ? Math.min(kRead, whole) : kFirst;
-    const {scale} = this.view, across = (width - (isWhole ? 0 : kAside)) / scale, down = height / scale;
+    const whole = (width - 2 * kMargin) / (d.right - d.left),
+      isWhole = whole >= (isWide ? kReadable : kLeastWidthScale);
+    this.view.scale = isWhole ? Math.min(kReadScale, whole) : kFirstScale;
+    const {scale} = this.view, across = (width - (isWhole ? 0 : kMinimapWidth)) / scale, down = height / scale;
     const margin = 50 / scale, first = d.boxes.filter((box) => box.y < d.top + down);
     const middle = this.beginsAtTop ? first.reduce((sum, box) => sum + box.x, 0) / first.length : end.x;
     const top = this.beginsAtTop ? d.top - margin : end.y + end.height / 2 + margin - down;
@@ -79,7 +81,7 @@ export class GraphCanvas extends Painting {
     const d = this.drawing, {width, height} = this.size;
     if (!d || !width) return;
     const scale = Math.min((width - 60) / (d.right - d.left), (height - 60) / (d.bottom - d.top), 1.1);
-    this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
+    this.view.scale = Math.max(kLeastScale, Math.min(kMostScale, scale));
     this.view.x = (d.left + d.right) / 2 - width / 2 / this.view.scale;
     this.view.y = (d.top + d.bottom) / 2 - height / 2 / this.view.scale;
     this.redraw();
@@ -88,13 +90,13 @@ export class GraphCanvas extends Painting {
   isReadable() { return this.view.scale >= kReadable; }
   zoom(factor, at = null) {
     const {width, height} = this.size, p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
-    this.usesRoom = false;
-    this.view.scale = Math.max(kFewest, Math.min(kMost, before * factor));
+    this.hidesOuterSpace = false;
+    this.view.scale = Math.max(kLeastScale, Math.min(kMostScale, before * factor));
     this.view.x += p.x / before - p.x / this.view.scale, this.view.y += p.y / before - p.y / this.view.scale;
     this.redraw();
   }
   pan(dx, dy) {
-    this.usesRoom = false;
+    this.hidesOuterSpace = false;
     this.view.x += dx / this.view.scale, this.view.y += dy / this.view.scale;
     this.redraw();
   }
@@ -102,7 +104,7 @@ export class GraphCanvas extends Painting {
   reveal(box) {
     const {width, height} = this.size, v = this.view, margin = 40 / v.scale;
     if (!width) return;
-    if (v.scale < kText) this.zoom(kRead / v.scale);
+    if (v.scale < kText) this.zoom(kReadScale / v.scale);
     if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin)
       v.x = box.x + Size.width / 2 - width / 2 / v.scale;
     if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin)
@@ -128,7 +130,7 @@ export class GraphCanvas extends Painting {
     const seen = this.seen();
     const isSeen = left > seen.left && right < seen.right && top > seen.top + 20 / v.scale && bottom < seen.bottom;
     if (v.scale >= kReadable && isSeen) return;
-    v.scale = Math.min(scale, v.scale < kReadable ? kRead : v.scale);
+    v.scale = Math.min(scale, v.scale < kReadable ? kReadScale : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
     this.#removeOuterSpace();
     this.redraw();
@@ -139,11 +141,11 @@ export class GraphCanvas extends Painting {
     const d = this.drawing, v = this.view, {width, height} = this.size;
     v.x = viewStart(v.x, d.left, d.right, width / v.scale, 20);
     v.y = viewStart(v.y, d.top, d.bottom, height / v.scale, 50 / v.scale);
-    this.usesRoom = true;
+    this.hidesOuterSpace = true;
   }
 
   /** Returns the box at a point of the canvas. @returns {Box | null} */
-  at(x, y) {
+  boxAt(x, y) {
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
     const row = Math.round(gy / Size.row);
     for (const box of (this.rows && this.rows.get(row)) || [])
@@ -171,7 +173,7 @@ export class GraphCanvas extends Painting {
     if (was.width && this.size.width) {  // what is in the middle stays there
       this.view.x += (was.width - this.size.width) / 2 / scale;
       this.view.y += (was.height - this.size.height) / 2 / scale;
-      if (this.usesRoom) this.#removeOuterSpace();
+      if (this.hidesOuterSpace) this.#removeOuterSpace();
     }
     if (share && this.size.width && !keepsEnoughInView(this.shareSeen(), share)) this.begin(true);
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
@@ -196,7 +198,7 @@ export class GraphCanvas extends Painting {
     c.addEventListener("pointerleave", () => this.#hover(null));
     c.addEventListener("pointerup", (e) => {
       if (from && !moved) {
-        const box = this.at(e.offsetX, e.offsetY), far = box ? null : this.stubAt(e.offsetX, e.offsetY);
+        const box = this.boxAt(e.offsetX, e.offsetY), far = box ? null : this.stubAt(e.offsetX, e.offsetY);
         this.picked(box || far ? (box || far).key : -1, e.detail > 1);
       }
       from = null;
@@ -219,7 +221,7 @@ export class GraphCanvas extends Painting {
 
   /** @param {PointerEvent | null} e */
   #hover(e) {
-    const box = e && this.drawing ? this.at(e.offsetX, e.offsetY) || this.stubAt(e.offsetX, e.offsetY) : null;
+    const box = e && this.drawing ? this.boxAt(e.offsetX, e.offsetY) || this.stubAt(e.offsetX, e.offsetY) : null;
     if (this.hovers) this.hovers(box, e);
     if (box === this.hovered) return;
     this.hovered = box, this.canvas.style.cursor = box ? "pointer" : "";

@@ -20,7 +20,7 @@ import {modelNodeOf} from "./made.js";
 
 export const kMostUnfolded = 200;  // a graph with more nodes is shown folded
 
-const kMostKept = 120;  // if a folded graph has more boxes, they do not keep their positions
+const kMostKeptBoxes = 120;  // if a folded graph has more boxes, they do not keep their positions
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
@@ -30,7 +30,7 @@ export class Drawings {
     /** @type {Drawing[]} */ this.places = [];
     this.scenes = new Map();
     /** @type {Map<number, Blocks>} */ this.blocks = new Map();
-    /** @type {Map<string, number>} */ this.homes = new Map();
+    /** @type {Map<string, number>} */ this.descendants = new Map();
     /** @type {Map<string, News>} */ this.news = new Map();
   }
 
@@ -149,10 +149,11 @@ export class Drawings {
     }
     if (!state.f.length || state.f.join() === "l" && !this.isLarge(state.s))
       return {drawing, came, went: new Set(), root, news};
-    const shown = unreplacedGraph(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const begun = boxesOf(inline, [shown], this.#keptPositions(drawing, shown, () => undefined, false), wish);
+    const shown = unreplacedGraph(this.graph, root), foldRequest = this.#foldRequest(state, state.s, shown,
+      (key) => key);
+    const begun = boxesOf(inline, [shown], this.#keptPositions(drawing, shown, () => undefined, false), foldRequest);
     // if most nodes are folded, or there are many, lay the graph out again instead of keeping positions
-    const isFresh = 2 * begun.boxes.length < drawing.boxes.length || begun.boxes.length > kMostKept;
+    const isFresh = 2 * begun.boxes.length < drawing.boxes.length || begun.boxes.length > kMostKeptBoxes;
     return {drawing: isFresh ? layOutAnew(begun) : placeBoxes(begun), came, went: new Set(), root, news};
   }
 
@@ -160,9 +161,10 @@ export class Drawings {
   *#foldedScene(state) {
     const root = this.story.root(state.s), {repeats, large} = parseFoldWords(state.f);
     if (repeats || large) yield* this.prepareBlocks(root);
-    const shown = unreplacedGraph(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+    const shown = unreplacedGraph(this.graph, root), foldRequest = this.#foldRequest(state, state.s, shown,
+      (key) => key);
     yield;
-    const begun = boxesOf(this.inline, [shown], null, wish);
+    const begun = boxesOf(this.inline, [shown], null, foldRequest);
     yield;
     const drawing = layOutAnew(begun);
     yield;
@@ -173,8 +175,8 @@ export class Drawings {
    * nodes that these have become are folded here. `origin` returns the node of the graph at `place` for a key.
    * @param {import("./state.js").State} state @param {number} place
    * @param {import("./replay.js").Shown} shown @param {(key: number) => number} origin
-   * @returns {import("./folding.js").Wish | null} */
-  #wish(state, place, shown, origin) {
+   * @returns {import("./folding.js").FoldRequest | null} */
+  #foldRequest(state, place, shown, origin) {
     if (!state.f.length) return null;
     const g = this.graph, {heads, alike, all, repeats, large, flipped} = parseFoldWords(state.f);
     const out = {heads: new Map(), model: null};
@@ -185,7 +187,7 @@ export class Drawings {
         const word = wordOfBlock(block);
         known.add(word);
         if (words.has(word) || !shown.sources.has(block.head)) continue;
-        const lines = [block.says || "one of " + (count || block.count) + " alike"];
+        const lines = [block.label || "one of " + (count || block.count) + " alike"];
         out.heads.set(block.head, {floor: block.floor, word, lines});
       }
     };
@@ -213,13 +215,13 @@ export class Drawings {
   // Returns the node of graph `place` that node `n` of another graph has become; -1 if there is none.
   #descendant(n, place) {
     const key = n + "," + place;
-    if (!this.homes.has(key)) {
+    if (!this.descendants.has(key)) {
       let from = 0;
       while (from < this.story.last && !this.story.usersAt(from).has(n) && this.story.root(from) !== n) from++;
       const there = this.story.relatives(from, [n])[place];
-      this.homes.set(key, there && there.size ? Math.max(...there) : -1);
+      this.descendants.set(key, there && there.size ? Math.max(...there) : -1);
     }
-    return this.homes.get(key);
+    return this.descendants.get(key);
   }
 
   /** Does one step of finding the new nodes of a stage. Returns whether the step took time. */
@@ -246,7 +248,7 @@ export class Drawings {
   #sceneOfRewrite(state) {
     const g = this.graph, stage = g.stages[state.s - 1], rewrite = stage.rewrites[state.r], run = rewrite.run;
     const after = new Replacements(g, run, stage.events, rewrite.at);
-    const was = this.#graphBefore(state, run, stage, rewrite), is = after.shown(run.input);
+    const was = this.#graphBefore(state, run, stage, rewrite), is = after.replacedGraph(run.input);
     this.latest = {stage, at: rewrite.at, run, shown: is};
     const base = run.input === stage.from ? this.at(state.s - 1) : this.#drawingOfPart(state.s - 1, run.input);
     const origin = (key) => {
@@ -258,9 +260,9 @@ export class Drawings {
       wholeSidesOf(g, rewrite).map((text, i) => (i ? "+ " : "\u2212 ") + text));
     const isBox = (k) => !inline.has(k % g.count) || k === was.root || k === is.root;
     const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && isBox(k)));
-    const came = boxes(is, was), went = boxes(was, is), wish = this.#wish(state, state.s - 1, is, origin);
+    const came = boxes(is, was), went = boxes(was, is), foldRequest = this.#foldRequest(state, state.s - 1, is, origin);
     const edited = new Set([...inline.edited, ...nodesWithNewValues(g, was, is)]);
-    const drawing = this.#drawBothGraphs(inline, was, is, base, origin, came, went, wish);
+    const drawing = this.#drawBothGraphs(inline, was, is, base, origin, came, went, foldRequest);
     // a graph that lacks the result, such as that of a rule that rewrites a graph of its own: show only the two sides
     if (!drawing.home.has(rewrite.after) && !edited.size) return this.#sceneOfSides(state, rewrite);
     return {drawing, came, went, root: is.root, edited};
@@ -273,12 +275,12 @@ export class Drawings {
   #graphBefore(state, run, stage, rewrite) {
     const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
     if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
-    return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
+    return new Replacements(this.graph, run, stage.events, rewrite.at - 1).replacedGraph(run.input);
   }
 
   // Draws two graphs as one, such as those before and after a rewrite. A new node takes the position of the node that
   // it replaces. `hasGhosts`: the replaced node is drawn beside the new one, and no other box moves.
-  #drawBothGraphs(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
+  #drawBothGraphs(inline, was, is, base, origin, came, went, foldRequest, hasGhosts = true) {
     const places = this.#keptPositions(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     const displaced = new Set();
     for (const key of went) {
@@ -290,13 +292,13 @@ export class Drawings {
     }
     const placeOf = (key) => (displaced.has(key) ? undefined : places.place(key) || own.get(key));
     const before = {...places, place: placeOf, ghosts, displaced};
-    const drawing = drawingOf(inline, [was, is], before, wish);
+    const drawing = drawingOf(inline, [was, is], before, foldRequest);
     const hiding = new Set();  // words of folds to open, because they contain a change
-    for (const key of wish ? [...went, ...came] : []) {
+    for (const key of foldRequest ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);
     }
-    return hiding.size ? drawingOf(inline, [was, is], before, foldsWithoutWords(wish, hiding)) : drawing;
+    return hiding.size ? drawingOf(inline, [was, is], before, foldsWithoutWords(foldRequest, hiding)) : drawing;
   }
 
   #drawingOfPart(place, root) {
@@ -333,8 +335,9 @@ export class Drawings {
     const inline = this.inline.openDifferences([was, is], (n) => came.has(n) || went.has(n)), kept = new Set(is.order);
     const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || inline.has(n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
-    const wish = this.#wish(state, state.s, is, (key) => key);
-    return {drawing: this.#drawBothGraphs(inline, drawn, is, base, home, came, went, wish, false), came, went, root: to,
+    const foldRequest = this.#foldRequest(state, state.s, is, (key) => key);
+    return {drawing: this.#drawBothGraphs(inline, drawn, is, base, home, came, went, foldRequest, false), came, went,
+      root: to,
       diff, news};
   }
 }
@@ -353,8 +356,9 @@ function layOutAnew(begun) { return storeBounds(wrapRows(placeBoxes({...begun, b
 const keyOf = ({s, r, d, o, f}) => [s, r, d, o, ...f].join();
 
 /** Returns the folds without those that have these words, because they would hide a change.
- * @param {import("./folding.js").Wish} wish @param {Set<string>} words */
-function foldsWithoutWords(wish, words) {
-  const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
-  return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
+ * @param {import("./folding.js").FoldRequest} foldRequest @param {Set<string>} words */
+function foldsWithoutWords(foldRequest, words) {
+  const {model} = foldRequest, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
+  return {heads: new Map([...foldRequest.heads].filter(([, how]) => !words.has(how.word))),
+    model: model && {...model, of}};
 }

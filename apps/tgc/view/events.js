@@ -47,11 +47,11 @@ class RowsByContent {
 }
 
 export class EventReader {
-  /** `g`: the table, in which the rows of `derived` are still empty; `told`: the columns of the events.
-   * @param {import("./data.js").RecordedGraph} g @param {any} told @param {number[]} derived */
-  constructor(g, told, derived) {
-    this.g = g, this.told = told, this.derived = derived;
-    this.at = Object.fromEntries(Object.keys(told).map((k) => [k, 0]));
+  /** `g`: the table, in which the rows of `derived` are still empty; `columns`: the columns of the events.
+   * @param {import("./data.js").RecordedGraph} g @param {any} columns @param {number[]} derived */
+  constructor(g, columns, derived) {
+    this.g = g, this.columns = columns, this.derived = derived;
+    this.at = Object.fromEntries(Object.keys(columns).map((k) => [k, 0]));
     this.nextDerived = 0, this.lastBefore = 0, this.madeEnd = 0;
     this.became = new Map();
     this.open = [{input: -1, to: new Map()}];
@@ -63,18 +63,18 @@ export class EventReader {
       if (this.rows.slots[slot] < 0) this.rows.slots[slot] = n;
     }
   }
-  #nextValue(column) { return this.told[column][this.at[column]++]; }
+  #nextValue(column) { return this.columns[column][this.at[column]++]; }
   #before(column) { return this.lastBefore += this.#nextValue(column); }
   #noteReplacement(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
 
   /** Reads the next events and appends them to `out` as numbers: 0 begin (input, name, set, number of rules,
    * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made),
    * 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out */
-  next(count, out) {
+  readEvents(count, out) {
     for (let i = 0; i < count; i++) {
       const kind = this.#nextValue("kind");
       if (kind === EventKind.Begin) {
-        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#nextValue("run")];
+        const [name, set, rules, bottomUp] = this.columns.run_kinds[this.#nextValue("run")];
         const input = this.lastBefore + this.#nextValue("input");
         this.open.push({input, to: new Map()});
         out.push(kind, input, name, set, rules, bottomUp);

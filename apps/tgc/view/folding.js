@@ -15,7 +15,7 @@ const kMostTitle = 15;  // characters of a text such as "train.py:14–15" that 
 /** What to fold. `heads`: by key, the node down to which to fold (-1: everything), and the lines of the box; `model`:
  * by key, the number of the model's node that is folded; -1: none.
  * @typedef {{heads: Map<number, {floor: number, word: string, lines: string[]}>,
- *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} Wish */
+ *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} FoldRequest */
 
 /** Parses the words of an address that fold nodes. @param {string[]} words
  *  @returns {{heads: {head: number, floor: number, word: string}[], alike: number[], all: boolean, repeats: boolean,
@@ -37,23 +37,23 @@ export function wordOfBlock({head, floor}) { return floor < 0 ? String(head) : h
 
 /** Returns the graph with a single node for each fold. Edges from a fold to other nodes stay. `owner`: for a hidden
  * node, its box. `isText`: whether a node is text in its users' boxes. @param {RecordedGraph} g @param {Keys} graph
- * @param {number} root @param {Wish} wish
+ * @param {number} root @param {FoldRequest} foldRequest
  * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} */
-export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n)) {
+export function foldedGraph(g, graph, root, foldRequest, isText = (n) => isValue(g, n)) {
   const folds = new Map(), owner = new Map();
-  if (wish.model) {
-    for (const [label, members] of modelNodeGroups(g, graph, wish.model.of, isText)) {
-      const head = members[members.length - 1], [place, ...words] = wish.model.labels[label].split(" ");
+  if (foldRequest.model) {
+    for (const [label, members] of modelNodeGroups(g, graph, foldRequest.model.of, isText)) {
+      const head = members[members.length - 1], [place, ...words] = foldRequest.model.labels[label].split(" ");
       const title = shortPlace(place);
       const name = words.join(" ").replace(/'/g, "");
       for (const key of members) if (key !== head) owner.set(key, head);
-      folds.set(head, {word: "m" + label, title, lines: [name, wish.model.says(head)].filter(Boolean),
+      folds.set(head, {word: "m" + label, title, lines: [name, foldRequest.model.says(head)].filter(Boolean),
         count: members.length - 1, members});
     }
     graph = contractGraph(graph, owner);
   }
   const heads = new Map();
-  for (const [key, how] of wish.heads)
+  for (const [key, how] of foldRequest.heads)
     heads.set(owner.get(key) ?? key, {...how, floor: owner.get(how.floor) ?? how.floor});
   const below = hiddenBelow(graph, heads, root);
   for (const [key, head] of below) {

@@ -15,14 +15,14 @@ const kMostRanges = 12;
 /** @param {App} app */
 export function showHeader(app) {
   const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
-  const {isList} = app, isModel = state.m && !isList, g = isModel ? app.scheduled : state.g;
+  const {showsGraphList} = app, isModel = state.m && !showsGraphList, g = isModel ? app.scheduleGraph : state.g;
   const own = app.index.graphs[g], name = nameOfGraph(own, g);
-  byId("graph-button").textContent = (isList ? "all graphs" : name) + " \u25be";
+  byId("graph-button").textContent = (showsGraphList ? "all graphs" : name) + " \u25be";
   byId("graph-button").title = `all graphs (g); this is ${plainText(own.name)}`;
-  document.title = (isList ? plainText(app.index.title) : name) + " \u2013 tgc view";
+  document.title = (showsGraphList ? plainText(app.index.title) : name) + " \u2013 tgc view";
   const where = [own.function ? graph.name : "", shownTarget(graph.target), app.placeName(state.s),
     countText(boxes, "box", "boxes")];
-  byId("where").textContent = isList || isModel ? "" : plainText(where.filter(Boolean).join("  \u00b7  "));
+  byId("where").textContent = showsGraphList || isModel ? "" : plainText(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
   caption.title = caption.textContent;  // the style cuts the end of a caption that has no room
@@ -90,7 +90,7 @@ function captionOfOther(app) {
   const differ = `  A \u2212${scene.went.size}   B +${scene.came.size}` + both;
   const isThere = app.drawings.otherRoot(state.s) >= 0;
   const alike = isThere ? "  is the same in both" : "  the other input lacks this stage";
-  const says = app.differs(state.s) ? differ : alike;
+  const says = app.differsAt(state.s) ? differ : alike;
   return [element("b", "", app.placeName(state.s)), element("span", "", plainText(says))];
 }
 

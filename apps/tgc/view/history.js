@@ -21,7 +21,7 @@ export class StageHistory {
      * @type {Map<number, Change>} */ this.insertedBy = new Map();
     /** For a node, the events that replace it. @type {Map<number, Change[]>} */ this.changesOf = new Map();
     /** @type {Map<number, number>} */ this.origins = new Map();
-    /** @type {Map<number, number>} */ this.nexts = new Map();
+    /** @type {Map<number, number>} */ this.successors = new Map();
     this.#readEvents();
     this.#findInserted();
   }
@@ -95,8 +95,8 @@ export class StageHistory {
   /** Returns the node of the stage's result that replaces a node of its input; -1: none. First follows the stage's own
    * rewrites; if these do not lead into the result, rewrites inside rules. */
   next(node) {
-    if (!this.nexts.has(node)) this.nexts.set(node, this.#findSuccessor(node));
-    return this.nexts.get(node);
+    if (!this.successors.has(node)) this.successors.set(node, this.#findSuccessor(node));
+    return this.successors.get(node);
   }
   #findSuccessor(node) {
     let now = node;

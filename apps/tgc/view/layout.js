@@ -27,17 +27,17 @@ export async function loadLayout(code) {
  *   ghosts?: Map<number, Box>, displaced?: Set<number>}} Before */
 
 /** Lays out one graph, or two as one: before and after a change. `inline`: which nodes are text in their users' boxes;
- * `wish`: what to fold. @param {InlineNodes} inline @param {Shown[]} graphs @param {Before | null} before
- * @param {import("./folding.js").Wish | null} wish @returns {Drawing} */
+ * `foldRequest`: what to fold. @param {InlineNodes} inline @param {Shown[]} graphs @param {Before | null} before
+ * @param {import("./folding.js").FoldRequest | null} foldRequest @returns {Drawing} */
 export function drawingOf(inline, graphs, before,
-  wish = null) { return placeBoxes(boxesOf(inline, graphs, before, wish)); }
+  foldRequest = null) { return placeBoxes(boxesOf(inline, graphs, before, foldRequest)); }
 
 /** The first step of drawingOf(): makes the boxes. placeBoxes() then gives them positions and edges. Both take a while.
  * @param {InlineNodes} inline @param {Shown[]} graphs @param {Before | null} before
- * @param {import("./folding.js").Wish | null} wish */
-export function boxesOf(inline, graphs, before, wish = null) {
+ * @param {import("./folding.js").FoldRequest | null} foldRequest */
+export function boxesOf(inline, graphs, before, foldRequest = null) {
   const {g} = inline, whole = mergeGraphs(graphs), isText = (n) => inline.has(n);
-  const hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish, isText) : null;
+  const hidden = foldRequest ? foldedGraph(g, whole, graphs[graphs.length - 1].root, foldRequest, isText) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
   const ghosts = (before && before.ghosts) || new Map(), displaced = (before && before.displaced) || new Set();
@@ -45,7 +45,7 @@ export function boxesOf(inline, graphs, before, wish = null) {
     if (inline.has(key % g.count) && !graphs.some(({root}) => root === key) || ghosts.has(key)) continue;
     const list = sources.get(key), was = base && !displaced.has(key) ? base.byKey.get(key) : undefined;
     // A box is reused if it is neither displaced nor stale, and has the same sources, which still have boxes.
-    const stays = was !== undefined && was.list === list && was.fits(byKey, inline) && !inline.stale.has(key);
+    const stays = was !== undefined && was.list === list && was.canBeReused(byKey, inline) && !inline.stale.has(key);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null, inline);
     if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);

@@ -10,8 +10,8 @@
 
 const kMostGroups = 200;
 // kFewOfLine and kFewOfFunction: maximum number of nodes of a group, such as a weight, that is joined with its user, if
-// groups are of lines and if they are of functions. kMostInRow: how often groups are joined with their users.
-const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
+// groups are of lines and if they are of functions. kJoinRounds: how often groups are joined with their users.
+const kFewOfLine = 1, kFewOfFunction = 8, kJoinRounds = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
  * group of each node. A line, or the lines of a function, may have several groups, if they run several
@@ -22,7 +22,7 @@ export function groupByLine(g, most = kMostGroups) {
   /** @type {[Lines[], number, boolean][]} */
   const kinds = [[lines, kFewOfLine, false], [lines, kFewOfLine, true], [functions, kFewOfFunction, true]];
   for (const [of, few, joinsAlike] of kinds) {
-    const {labels, groupOf} = new Grouping(g, g.methods, of, few, joinsAlike).result();
+    const {labels, groupOf} = new LineGrouping(g, g.methods, of, few, joinsAlike).result();
     g.madeOf = labels, g.madeForNode = groupOf;
     if (labels.length <= most) return;
   }
@@ -57,7 +57,7 @@ function functionsOf(/** @type {Lines[]} */ lines) {
   });
 }
 
-class Grouping {
+class LineGrouping {
   /** @param {RecordedGraph} g @param {Method[]} methods @param {Lines[]} lines of each method
    * @param {number} few maximum number of nodes of a group that is joined with its user
    * @param {boolean} joinsAlike whether the groups of one line and one depth are one group */
@@ -119,7 +119,7 @@ class Grouping {
   // cycle.
   #joinSmallGroups() {
     const {parent, depth} = this;
-    for (let round = 0; round < kMostInRow; round++) {
+    for (let round = 0; round < kJoinRounds; round++) {
       const {users, lines, size, hasSources} = this.#describeGroups();
       for (const [group, line] of lines) {
         if (hasSources.has(group)) continue;

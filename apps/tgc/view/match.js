@@ -1,6 +1,6 @@
 // Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). Ignores names,
 // such as the numbers of ranges and local buffers.
-import {Table} from "./table.js";
+import {TextNumbering} from "./table.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
@@ -28,7 +28,7 @@ export function labelOf(g, n) { return g.op[n] + "|" + g.dtype[n] + "|" + g.tag[
 /** One of the two graphs to match; its nodes are numbered in order. */
 class MatchSide {
   /** `shapes` numbers nodes by everything below them, without names; `labels` numbers their labels.
-   * @param {RecordedGraph} g @param {number} root @param {Table} shapes @param {Table} labels */
+   * @param {RecordedGraph} g @param {number} root @param {TextNumbering} shapes @param {TextNumbering} labels */
   constructor(g, root, shapes, labels) {
     this.nodes = g.nodesOf(root);
     const index = new Map(this.nodes.map((n, i) => [n, i]));
@@ -210,13 +210,13 @@ class Matcher {
  *   came: Set<number>, went: Set<number>}} Diff */
 
 const kKept = 3;
-/** @type {WeakMap<RecordedGraph, {shapes: Table, labels: Table, sides: Map<number, MatchSide>}>} */
+/** @type {WeakMap<RecordedGraph, {shapes: TextNumbering, labels: TextNumbering, sides: Map<number, MatchSide>}>} */
 const known = new WeakMap();
 
 /** Prepares a graph for diffOf(). Returns false if it was prepared already.
  * @param {RecordedGraph} g @param {number} root */
 export function prepareSide(g, root) {
-  if (!known.has(g)) known.set(g, {shapes: new Table(), labels: new Table(), sides: new Map()});
+  if (!known.has(g)) known.set(g, {shapes: new TextNumbering(), labels: new TextNumbering(), sides: new Map()});
   const {shapes, labels, sides} = known.get(g);
   if (sides.has(root)) return false;
   sides.set(root, new MatchSide(g, root, shapes, labels));

@@ -19,9 +19,9 @@ const kNearPeak = 0.5;  // a peak rate bounds a kernel that reaches this share o
  * @param {import("./app.js").App} app @param {boolean} estimated
  *  @returns {Item[]} */
 export function itemsOf(app, estimated) {
-  const {index, schedule, scheduled} = app, times = app.measured, isMeasured = Boolean(times) && !estimated;
+  const {index, schedule, scheduleGraph} = app, times = app.measured, isMeasured = Boolean(times) && !estimated;
   return schedule.kernels.map((k, number) => {
-    const graph = app.graphOfItem(number, scheduled), of = graph >= 0 ? index.graphs[graph] : null;
+    const graph = app.graphOfItem(number, scheduleGraph), of = graph >= 0 ? index.graphs[graph] : null;
     const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + schedule.buffers[b].bytes, 0);
     const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0;
     const bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
@@ -39,7 +39,7 @@ export async function showModel(home, app) {
   const {index, schedule} = app;
   const isMeasured = Boolean(app.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
   const items = itemsOf(app, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
-  const {graph, story} = await app.open(app.scheduled, false);
+  const {graph, story} = await app.open(app.scheduleGraph, false);
   if (graph.madeForNode.size) await graph.readEvents();
   const nodes = nodesOfKernels(graph, story);
   const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");

@@ -30,7 +30,7 @@ export const nameOfGraph = (g, i = 0) => plainText(g.function || g.name || "grap
 
 /** Returns the graphs, each pair of two inputs once, in the order in which the overview shows them. @param {App} app
  * @returns {Entry[]} */
-export function entriesOf(app) {
+export function overviewEntries(app) {
   const {graphs, measured = []} = app.index, hasSides = graphs.some((g) => g.side > 0);
   const out = graphs.map((graph, g) => {
     const pair = app.pairs.get(g), other = pair ? pair.with : -1, [verdict, isWrong] = verdictOnGraph(graph);
@@ -107,7 +107,7 @@ function graphButton(app, g, differs, close) {
 /** Shows the overview. Kernels of tinygrad's own runtime are hidden, if there are other graphs, until the user clicks a
  * button. @param {HTMLElement} home @param {App} app */
 export function showOverview(home, app) {
-  const {graphs, title, sides} = app.index, all = entriesOf(app);
+  const {graphs, title, sides} = app.index, all = overviewEntries(app);
   const show = (isFolded) => {
     const shown = all.filter(({g}) => !isFolded || !graphs[g].runtime), hidden = all.length - shown.length;
     const {heads, rows} = graphTable(app, shown, () => {}), {filter, table} = filteredTable(heads, rows);

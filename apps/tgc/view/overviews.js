@@ -4,7 +4,7 @@ import {axisTypeOf} from "./expressions.js";
 import {colorDot} from "./header.js";
 import {plainText} from "./data.js";
 import {element} from "./list.js";
-import {entriesOf, graphTable} from "./overview.js";
+import {overviewEntries, graphTable} from "./overview.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./commands.js").Command} Command */
 
@@ -19,7 +19,7 @@ export function showHelp(commands, obey) {
 
 /** Lists the graphs of the page. @param {App} app */
 export function showGraphs(app) {
-  const {heads, rows} = graphTable(app, entriesOf(app), () => dialog().close()), {sides, title} = app.index;
+  const {heads, rows} = graphTable(app, overviewEntries(app), () => dialog().close()), {sides, title} = app.index;
   showTable("Graphs", heads, rows, sides ? "A and B are the two inputs: " + plainText(title) + "." : "");
 }
 

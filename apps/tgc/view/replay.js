@@ -43,7 +43,7 @@ export class Replacements {
   resolve(n) { return resolveNode(this.to, n); }
 
   /** Returns the graph below `root` with the replacements. @param {number} root @returns {Shown} */
-  shown(root) {
+  replacedGraph(root) {
     if (!this.to.size && !this.gates.size) return unreplacedGraph(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key: 0 (not visited), kOpen or kDone

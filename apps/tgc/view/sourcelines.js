@@ -64,7 +64,7 @@ function valueBefore(rows, row, value) {
 
 /** Returns pairs of a row and a line of the source, both from 0.
  * @param {Row[]} rows @param {string[]} lines @returns {[number, number][]} */
-export function linesOfRows(rows, lines) { return new LineFinder(rows, lines).pairs(); }
+export function linesOfRows(rows, lines) { return new LineFinder(rows, lines).findPairs(); }
 
 class LineFinder {
   constructor(rows, lines) {
@@ -75,7 +75,7 @@ class LineFinder {
     for (const {sources} of rows) for (const s of sources) if (typeof s === "number") this.uses[s]++;
   }
 
-  pairs() {
+  findPairs() {
     const {lines} = this, isEnd = /[{)]\s*(?:\[\[.*)?$/;
     const isHead = (line) => /\bdata\d/.test(line) && isEnd.test(line.replace(kComments, ""));
     let body = lines.findIndex((line) => isHead(line) && /\(/.test(line) && !/;\s*$/.test(line));

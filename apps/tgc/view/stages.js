@@ -49,7 +49,7 @@ export class StageList {
     rows.push({kind: "place", place: 0});
     const quietFrom = (p) => {
       let end = p;
-      const isQuiet = (stage) => !stage.changed && !stage.count && !this.app.differs(stage.index + 1);
+      const isQuiet = (stage) => !stage.changed && !stage.count && !this.app.differsAt(stage.index + 1);
       while (end < story.last && isQuiet(graph.stages[end]) && end + 1 !== state.s) end++;
       return end;
     };
@@ -200,7 +200,7 @@ export class StageList {
       if (stage && stage.to < 0) say("count", "refused");
       badge(verdictOf(app, item.place));
       if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
-      if (app.differs(item.place)) say("count failed", "\u2260");
+      if (app.differsAt(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "filter") {
       row.classList.add("run");
       row.style.paddingLeft = "22px";

@@ -10,7 +10,8 @@
  *   k: boolean, o: boolean, e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[],
  *   v: number[] | null}} State */
 
-export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, p: -1, t: "pyrender", q: "", m: false, e: false, a: false,
+export const kInitialState = {g: -1, s: -1, r: -1, n: -1, d: -1, p: -1, t: "pyrender", q: "", m: false, e: false,
+  a: false,
   k: false, o: false, w: false, u: "", h: "", f: [], v: null};
 const kFlags = ["m", "k", "o", "e", "a", "w"];
 
@@ -18,7 +19,7 @@ const kFlags = ["m", "k", "o", "e", "a", "w"];
 export function addressOf(state) {
   const out = new URLSearchParams();
   for (const key of ["g", "s", "r", "n", "d", "p"]) if (state[key] >= 0) out.set(key, String(state[key]));
-  if (state.t !== kStart.t) out.set("t", state.t);
+  if (state.t !== kInitialState.t) out.set("t", state.t);
   if (state.q) out.set("q", state.q);
   for (const key of kFlags) if (state[key]) out.set(key, "1");
   if (state.u) out.set("u", state.u);
@@ -30,7 +31,7 @@ export function addressOf(state) {
 
 /** @param {string} address @returns {State} */
 export function stateOf(address) {
-  const from = new URLSearchParams(address.replace(/^#/, "")), out = {...kStart};
+  const from = new URLSearchParams(address.replace(/^#/, "")), out = {...kInitialState};
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
   for (const key of ["s", "r", "n", "d", "p"]) out[key] = number(from.get(key));
   out.g = number(from.get("g"));

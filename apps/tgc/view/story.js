@@ -3,7 +3,7 @@
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-const kMostOfUsers = 100;  // limit on the users to search for one whose rewrite removed a node
+const kMostSearchedUsers = 100;  // limit on the users to search for one whose rewrite removed a node
 
 /** The users of each node of a graph, in one array. */
 class NodeUsers {
@@ -30,7 +30,7 @@ export class NodeHistories {
     this.graph = graph;
     /** @type {Map<number, StageHistory>} */ this.known = new Map();
     /** @type {Map<number, Map<number, number>>} */ this.origins = new Map();
-    /** @type {Map<number, Map<number, number[]>>} */ this.heirs = new Map();
+    /** @type {Map<number, Map<number, number[]>>} */ this.successors = new Map();
     /** @type {Map<number, NodeUsers>} */ this.users = new Map();
     this.last = graph.stages.length;
     while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
@@ -56,12 +56,13 @@ export class NodeHistories {
   /** For nodes before stage `place`, returns the nodes after it that come from them.
    * @param {number} place from 1 @returns {Map<number, number[]>} */
   successorsAt(place) {
-    if (!this.heirs.has(place)) {
-      const heirs = new Map();
-      for (const [n, was] of this.originsAt(place)) heirs.has(was) ? heirs.get(was).push(n) : heirs.set(was, [n]);
-      this.heirs.set(place, heirs);
+    if (!this.successors.has(place)) {
+      const successors = new Map();
+      for (const [n, was] of this.originsAt(place)) successors.has(was) ? successors.get(was).push(n)
+        : successors.set(was, [n]);
+      this.successors.set(place, successors);
     }
-    return this.heirs.get(place);
+    return this.successors.get(place);
   }
 
   /** Returns the node of the first graph from which `node` at `place` came; -1: none. @param {number} place */
@@ -135,7 +136,7 @@ export class NodeHistories {
       const own = history.firstReplacement(n);
       let change = own;
       for (let i = 0; i < nearest.length && !change; i++)
-        for (const user of nearest.length < kMostOfUsers ? users.get(nearest[i]) : []) {
+        for (const user of nearest.length < kMostSearchedUsers ? users.get(nearest[i]) : []) {
           const ofUser = history.firstReplacement(user);
           if (ofUser && !isBelow(ofUser.after)) change = ofUser;
           if (!nearest.includes(user)) nearest.push(user);

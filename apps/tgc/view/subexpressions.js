@@ -9,15 +9,17 @@ import {operatorSign} from "./expressions.js";
 
 const kTokenPattern =
   /\s+|[A-Za-z_]\w*|\d[\w.]*(?:e[-+]\d+f?)?|"[^"]*"|'[^']*'|<<|>>|==|!=|<=|>=|&&|\|\||\/\/|\*\*|./gy;
-const kBinds = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
+const kPrecedence = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
+  "<<": 8,
   ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10, "**": 11};
-const kPythonBinds = {...kBinds, "|": 6.3, "^": 6.4, "&": 6.5, "==": 6, "!=": 6, "<": 6, ">": 6, "<=": 6, ">=": 6};
+const kPythonPrecedence = {...kPrecedence, "|": 6.3, "^": 6.4, "&": 6.5, "==": 6, "!=": 6, "<": 6, ">": 6, "<=": 6,
+  ">=": 6};
 const kMostTries = 4000;  // limit on comparisons of parts with nodes, for each line
 
 class Parser {
   /** @param {string} text @param {boolean} isPython */
   constructor(text, isPython) {
-    this.binds = isPython ? kPythonBinds : kBinds, this.at = 0;
+    this.precedence = isPython ? kPythonPrecedence : kPrecedence, this.at = 0;
     /** @type {{text: string, from: number, to: number}[]} */ this.tokens = [];
     for (const m of text.matchAll(kTokenPattern))
       if (m[0].trim()) this.tokens.push({text: m[0], from: m.index, to: m.index + m[0].length});
@@ -33,7 +35,7 @@ class Parser {
   expression(least = 0) {
     let left = this.unary();
     for (;;) {
-      const sign = this.peek(), tight = this.binds[sign];
+      const sign = this.peek(), tight = this.precedence[sign];
       if (sign === "?" && least === 0) {
         this.next();
         const yes = this.expression();
@@ -61,14 +63,14 @@ class Parser {
     const first = this.next(), {from} = first;
     /** @type {Part} */ let out = {from, to: first.to, kind: "leaf", name: first.text, kids: []};
     if (first.text === "(") {
-      const inside = this.list(")"), isCast = inside.length === 1 && this.#isType(inside[0])
+      const inside = this.argumentList(")"), isCast = inside.length === 1 && this.#isType(inside[0])
         && /^[\w({*'"]/.test(this.peek());
       if (isCast) {
         const kid = this.peek() === "{" ? this.postfix() : this.unary();
         return {from, to: kid.to, kind: "wrap", name: "cast", kids: [kid]};
       }
       out = {from, to: this.end(), kind: inside.length === 1 ? "wrap" : "list", name: "(", kids: inside};
-    } else if (first.text === "{") out = {from, to: this.end(), kind: "list", name: "{", kids: this.list("}")};
+    } else if (first.text === "{") out = {from, to: this.end(), kind: "list", name: "{", kids: this.argumentList("}")};
     for (;;) {
       const sign = this.peek();
       if (sign === ".") {
@@ -77,13 +79,14 @@ class Parser {
         out.name = "." + (this.tokens[this.at - 1] || {text: ""}).text;
       } else if (sign === "(" || sign === "[") {
         this.next();
-        const args = this.list(sign === "(" ? ")" : "]"), isMethod = out.kind === "wrap" && out.name.startsWith(".");
+        const args = this.argumentList(sign === "(" ? ")" : "]"), isMethod = out.kind === "wrap"
+          && out.name.startsWith(".");
         const name = sign === "[" ? "[" : isMethod ? out.name.slice(1) : out.name;
         out = {from, to: this.end(), kind: "call", name, kids: isMethod ? [...out.kids, ...args] : args};
       } else return {...out, to: Math.max(out.to, this.end())};
     }
   }
-  list(close) {
+  argumentList(close) {
     const out = [];
     while (this.at < this.tokens.length && this.peek() !== close) {
       if (/^[A-Za-z_]/.test(this.peek()) && this.peek(1) === "=") this.at += 2;
@@ -103,7 +106,7 @@ class Parser {
 
 /** Parses a line. Returns what follows its "=" (without one, the whole line), after a left side that begins with "*" or
  *  "(", such as the address of a store. @param {string} line @param {boolean} isPython @returns {Part[]} */
-function partsOf(line, isPython) {
+function parseParts(line, isPython) {
   const parser = new Parser(line.replace(/;\s*$/, ""), isPython), out = [];
   let depth = 0, equals = -1;
   parser.tokens.forEach(({text}, i) => {
@@ -117,10 +120,10 @@ function partsOf(line, isPython) {
   return out;
 }
 
-const kCalls = {index: ["INDEX"], load: ["LOAD"], store: ["STORE"], cast: ["CAST", "BITCAST"], where: ["WHERE"],
+const kOpsByCallName = {index: ["INDEX"], load: ["LOAD"], store: ["STORE"], cast: ["CAST", "BITCAST"], where: ["WHERE"],
   "*": ["LOAD", "INDEX"], "[": ["INDEX", "GEP"], r: ["REDUCE_AXIS"], UOp: [], sqrt: ["SQRT"], exp2: ["EXP2"]};
 
-function mayShow(part, op) {
+function mayShowOp(part, op) {
   const {kind, name} = part;
   if (kind === "binary") {
     return operatorSign(op) === name || ["/IDIV", "/FDIV", "+INDEX", "-ADD"].includes(name + op);
@@ -130,7 +133,7 @@ function mayShow(part, op) {
   if (name.startsWith(".")) return op === "GEP";
   if (name === "cast") return /CAST|VECTORIZE/.test(op);
   if (kind === "wrap") return name === "-" && op === "NEG" || name === "*" && /^(LOAD|INDEX)$/.test(op);
-  const known = kCalls[name];
+  const known = kOpsByCallName[name];
   return (known && known.includes(op)) || name.toUpperCase() === op || /^make_/.test(name) && op === "VECTORIZE";
 }
 
@@ -138,11 +141,11 @@ function mayShow(part, op) {
  * @param {RecordedGraph} g @param {Text} text @param {number} line @returns {Map<number, [number, number]>} */
 export function spansOf(g, text, line) {
   text.spans = text.spans || new Map();
-  if (!text.spans.has(line)) text.spans.set(line, newSpans(g, text, line));
+  if (!text.spans.has(line)) text.spans.set(line, findSpans(g, text, line));
   return text.spans.get(line);
 }
 
-function newSpans(g, text, line) {
+function findSpans(g, text, line) {
   const out = new Map(), own = text.nodesOf.get(line);
   if (!own || !/^(pyrender|source)$/.test(text.kind) || text.lines[line].length > 3000) return out;
   let left = kMostTries;
@@ -154,7 +157,7 @@ function newSpans(g, text, line) {
     if (part.kind === "leaf") return isConstant(n) && /^\d/.test(part.name) && put(part, n);
     if (isNamed) return part.kind === "wrap" && match(part.kids[0], n);
     if (part.kind !== "call" || part.name !== "const")
-      if (mayShow(part, op) && put(part, n)) {
+      if (mayShowOp(part, op) && put(part, n)) {
         const free = [...part.kids];
         for (const s of g.sourcesOf(n)) {
           const at = free.findIndex((kid) => match(kid, s));
@@ -174,7 +177,7 @@ function newSpans(g, text, line) {
     return true;
   };
   for (const n of own) {
-    const parts = partsOf(text.lines[line], text.kind === "pyrender"), isStore = g.opName(n) === "STORE";
+    const parts = parseParts(text.lines[line], text.kind === "pyrender"), isStore = g.opName(n) === "STORE";
     if (isStore && parts.length === 2) g.sourcesOf(n).forEach((s, i) => { if (parts[i]) match(parts[i], s); });
     else match(parts[parts.length - 1], n);
     out.delete(n);  // its span would be the whole line

@@ -1,5 +1,5 @@
 // Gives each distinct text a number, from 0 in the order of first use.
-export class Table {
+export class TextNumbering {
   constructor() { /** @type {Map<string, number>} */ this.numbers = new Map(); }
   /** @param {string} text */
   number(text) {

@@ -11,7 +11,7 @@ const kTools = [
   {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o),
     lacks: ({state}) => (state.s || state.d >= 0 || state.o ? "" : "no stage comes before this graph")},
   {text: "Schedule", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
-  {text: "Overview", command: "model", isOn: (app) => app.isList,
+  {text: "Overview", command: "model", isOn: (app) => app.showsGraphList,
     isThere: (app) => !app.index.schedule && app.index.graphs.length > 1},
   {text: "Theme", command: "theme"},
   {text: "Panes \u25be", command: "", menu: paneMenu, isOn: ({state}) => state.h !== "" || state.u !== ""},
@@ -21,7 +21,7 @@ const kTools = [
     isThere: (app) => !app.state.m},
   {text: "Fit", command: "fit", isThere: (app) => !app.state.m},
   {text: "Colors", command: "colors", isThere: (app) => !app.state.m},
-  {text: "Schedule", command: "schedule", isOn: (app) => app.state.m && !app.isList,
+  {text: "Schedule", command: "schedule", isOn: (app) => app.state.m && !app.showsGraphList,
     isThere: (app) => !app.index.schedule && Boolean(app.schedule)},
 ];
 

@@ -7,21 +7,21 @@ const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE", "PYLI
 const kIsValue = new WeakMap();
 /** The recording of the last query, and its entry of `kIsValue`.
  * @type {{g: RecordedGraph | null, known: Uint8Array}} */
-const kLatest = {g: null, known: new Uint8Array(0)};
+const kLatestQuery = {g: null, known: new Uint8Array(0)};
 
 /** Whether a node is a value: a constant, a device or the like, a list of these with an index dtype, or an empty
  * STACK. */
 export function isValue(/** @type {RecordedGraph} */ g, n) {
-  if (kLatest.g !== g || kLatest.known.length < g.count) {
+  if (kLatestQuery.g !== g || kLatestQuery.known.length < g.count) {
     let known = kIsValue.get(g);
     if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
-    kLatest.g = g, kLatest.known = known;
+    kLatestQuery.g = g, kLatestQuery.known = known;
   }
-  const {known} = kLatest;
-  if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
+  const {known} = kLatestQuery;
+  if (!known[n]) known[n] = computeIsValue(g, n) ? 2 : 1;
   return known[n] === 2;
 }
-function isNewValue(/** @type {RecordedGraph} */ g, n) {
+function computeIsValue(/** @type {RecordedGraph} */ g, n) {
   const op = g.opName(n);
   if (kValues.has(op)) return true;
   if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE" || op === "STACK") {

@@ -2,7 +2,7 @@
 import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {countText} from "./amounts.js";
 import {byId, element, link} from "./list.js";
-import {entriesOf} from "./overview.js";
+import {overviewEntries} from "./overview.js";
 import {plainText} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {countsText, exampleText, nextUnproven, proofNoteOf, pointText, verdictText} from "./proof.js";
@@ -19,7 +19,7 @@ const kMostValue = 50;
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const said = app.isList ? null : accused ? bisectionVerdict(app, accused) : proof ? proofVerdict(app, proof)
+  const said = app.showsGraphList ? null : accused ? bisectionVerdict(app, accused) : proof ? proofVerdict(app, proof)
     : app.graph.other ? comparisonVerdict(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
@@ -105,7 +105,7 @@ function comparisonVerdict(app) {
     return out;
   };
   let first = 0;
-  while (first <= story.last && !app.differs(first)) first++;
+  while (first <= story.last && !app.differsAt(first)) first++;
   const items = [label(0, "a", "A", a), label(1, "b", "B", b)], inSource = app.differenceOf(state.g) === "source";
   if (first > story.last) items.unshift(bold(inSource ? "Only the sources differ  " : "A and B are equal  "));
   else {
@@ -122,7 +122,7 @@ function comparisonVerdict(app) {
       items.push(span(": the schedule made it; compare the recordings of tensor graphs, NAME.tensor.jsonl.gz"));
     if (state.s !== first || !state.o) items.push(buttonOf("show it", () => app.go({s: first, r: -1, d: -1, o: true})));
   }
-  const all = entriesOf(app), differing = all.filter((e) => e.differs);
+  const all = overviewEntries(app), differing = all.filter((e) => e.differs);
   if (all.length > 1) {
     const differ = differing.length === 1 ? "differs" : "differ";
     items.push(span(`. ${differing.length} of ${countText(all.length, "graph")} ${differ}`));
@@ -136,7 +136,8 @@ function comparisonVerdict(app) {
  * @param {App} app @param {number} by */
 export function nextDiffering(app, by) {
   const {pairs, state: {g}, index} = app, pair = pairs.get(g), shown = index.graphs[g].side && pair ? pair.with : g;
-  const differing = entriesOf(app).filter((e) => e.differs && e.g !== shown).map((e) => e.g).sort((a, b) => a - b);
+  const differing = overviewEntries(app).filter((e) => e.differs && e.g !== shown).map((e) => e.g).sort((a, b) =>
+    a - b);
   const beyond = differing.filter((other) => (other - shown) * by > 0), list = beyond.length ? beyond : differing;
   return list.length ? () => app.openGraph(list[by > 0 ? 0 : list.length - 1]) : null;
 }

@@ -11,7 +11,7 @@ const kBoxStep = Size.width + Size.gap;
 export function wrapRows(drawing) {
   const {boxes, lines} = drawing, rows = new Map();
   for (const box of boxes) rows.has(box.row) ? rows.get(box.row).push(box) : rows.set(box.row, [box]);
-  const counts = [...rows.values()].map((list) => list.length), most = mostInRow(counts);
+  const counts = [...rows.values()].map((list) => list.length), most = bestRowLength(counts);
   if (most >= Math.max(...counts)) return drawing;
   const middle = (drawing.left + drawing.right) / 2, width = drawing.right - drawing.left;
   const squeeze = Math.min(1, most * kBoxStep / width);
@@ -32,7 +32,7 @@ export function wrapRows(drawing) {
 }
 
 // Returns how many boxes a row may have so that the graph is as large as possible in a usual view.
-function mostInRow(counts) {
+function bestRowLength(counts) {
   const width = (most) => Math.min(most, Math.max(...counts)) * kBoxStep;
   const height = (most) => counts.reduce((sum, n) => sum + Math.ceil(n / most), 0) * Size.row;
   let best = kFewestInRow, least = Infinity;

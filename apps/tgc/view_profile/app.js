@@ -4,13 +4,13 @@ import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs
 import {byId, element} from "../view/list.js";
 import {followTheme, setTheme} from "../view/theme.js";
 import {TimeCanvas} from "./canvas.js";
-import {chartsOf, comparisonOf} from "./charts.js";
-import {textOf} from "./documents.js";
+import {chartsOfRun, comparisonOfRun} from "./charts.js";
+import {documentText} from "./documents.js";
 import {colorOf, descriptionOf} from "./kinds.js";
 import {lanesOf} from "./lanes.js";
 import {CodeList, countersOf, detailsOf, firstHintOf, hasLines, kTabs, kernelsOf, rowsOf,
   sourceRowsOf} from "./panel.js";
-import {addressOf, kStart, stateOf} from "./state.js";
+import {addressOf, kInitialState, stateOf} from "./state.js";
 import {Track} from "./track.js";
 /** @typedef {import("./lanes.js").Group} Group */
 
@@ -25,7 +25,7 @@ const kUnmapped = "No wave of SIMD 0 of compute unit 0 was followed, so no packe
 export class ProfileApp {
   /** @param {any} index */
   constructor(index) {
-    this.index = index, this.state = {...kStart};
+    this.index = index, this.state = {...kInitialState};
     /** @type {any} */ this.run = null;         // the shown run; null before the first is loaded
     /** @type {import("./panel.js").Row[]} */ this.rows = [];
     /** @type {Group[]} */ this.groups = [];
@@ -40,7 +40,7 @@ export class ProfileApp {
     const add = (value, text) => runs.append(Object.assign(element("option", "", text), {value: String(value)}));
     index.runs.forEach((run, n) => add(n, plainText(run.name) + " on " + plainText(run.device)));
     if (index.host.track.rows.length) add(-1, "the host and all devices");
-    runs.addEventListener("change", () => this.open({...kStart, r: Number(runs.value), t: this.state.t}));
+    runs.addEventListener("change", () => this.open({...kInitialState, r: Number(runs.value), t: this.state.t}));
     this.#makeTools(), this.#makeTabs(), installSplit(), installDialog();
     document.addEventListener("keydown", (e) => this.#handleKey(e));
     addEventListener("hashchange", () => {
@@ -77,7 +77,7 @@ export class ProfileApp {
   async #loadRun(r) {
     const arrived = () => this.canvas.redraw();
     if (r >= 0) {
-      if (!this.documents.has(r)) this.documents.set(r, textOf("run" + r).then(unpackJson));
+      if (!this.documents.has(r)) this.documents.set(r, documentText("run" + r).then(unpackJson));
       this.run = {...this.index.runs[r], ...await this.documents.get(r)};
       this.rows = rowsOf(this.run.instructions, this.run.source, this.run);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
@@ -210,7 +210,7 @@ export class ProfileApp {
     if (i !== this.state.i || !this.isReady) {
       /** @type {Map<number, Hits>} */ const hits = new Map();
       for (const [n, trace] of i >= 0 ? this.run.traces.entries() : []) {
-        const text = trace.hits === undefined ? undefined : (await textOf("hits" + trace.hits)).split(" ")[i];
+        const text = trace.hits === undefined ? undefined : (await documentText("hits" + trace.hits)).split(" ")[i];
         if (text) hits.set(n, executionsOf(await unpackJson(text)));
       }
       if (number !== this.wanted) return;
@@ -315,10 +315,10 @@ export class ProfileApp {
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", "tab-" + name);
     if (name === "counters") panel.replaceChildren(countersOf(this.run));
-    else if (name === "against") panel.replaceChildren(comparisonOf(this.run, (n) => this.select(n)));
-    else if (name === "charts") panel.replaceChildren(chartsOf(this.run, this.index.emulated));
+    else if (name === "against") panel.replaceChildren(comparisonOfRun(this.run, (n) => this.select(n)));
+    else if (name === "charts") panel.replaceChildren(chartsOfRun(this.run, this.index.emulated));
     else if (name === "kernels") {
-      panel.replaceChildren(kernelsOf(this.index, (r) => this.open({...kStart, r, t: "code"})));
+      panel.replaceChildren(kernelsOf(this.index, (r) => this.open({...kInitialState, r, t: "code"})));
     } else {
       panel.replaceChildren();
       const problems = [...new Set(this.run.traces.map((t) => t.error).filter(Boolean))];

@@ -1,6 +1,6 @@
 import {plainText} from "../view/data.js";
 import {colorOf} from "./kinds.js";
-import {firstAbove} from "./track.js";
+import {firstIndexAbove} from "./track.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
 /** @typedef {import("./track.js").Chunk} Chunk */
 
@@ -102,9 +102,9 @@ export class TimeCanvas {
     c.fillStyle = paint.back, c.fillRect(0, 0, width, height);
     if (!width || !this.lanes.length) return;
     const seen = this.#seen();
-    const visible = new Map();
+    const visibleChunks = new Map();
     for (const track of this.#tracksOf(seen))
-      visible.set(track, track.visible(this.view.from, this.view.to, this.perPixel));
+      visibleChunks.set(track, track.visibleChunks(this.view.from, this.view.to, this.perPixel));
     c.save(), c.beginPath(), c.rect(0, kRuler, width, height - kRuler), c.clip();
     const grid = this.#ticks();
     c.fillStyle = paint.line, c.globalAlpha = 0.6;
@@ -114,7 +114,7 @@ export class TimeCanvas {
       const y = lane.y - this.view.top + kRuler;
       if (lane.isHead) c.fillStyle = paint.panel, c.fillRect(0, y, width, lane.height - 1);
       c.save(), c.beginPath(), c.rect(label, y, width - label, lane.height), c.clip();
-      if (lane.row >= 0) this.#drawRow(c, lane, y, visible.get(lane.group.track));
+      if (lane.row >= 0) this.#drawRow(c, lane, y, visibleChunks.get(lane.group.track));
       c.restore();
     }
     c.fillStyle = paint.back, c.fillRect(0, kRuler, label, height);
@@ -134,7 +134,7 @@ export class TimeCanvas {
 
   /** Begins to read what the next frame draws. */
   read() {
-    for (const track of this.#tracksOf(this.#seen())) track.visible(this.view.from, this.view.to, this.perPixel);
+    for (const track of this.#tracksOf(this.#seen())) track.visibleChunks(this.view.from, this.view.to, this.perPixel);
     this.#overviewChunks();
   }
 
@@ -160,7 +160,7 @@ export class TimeCanvas {
       const range = chunk.rows.get(lane.row);
       if (!range) continue;
       const overlaps = style === "place" && isFine;
-      let i = overlaps ? range[0] : firstAbove(chunk.end, from, range[0], range[1]);
+      let i = overlaps ? range[0] : firstIndexAbove(chunk.end, from, range[0], range[1]);
       for (let last = -1; i < range[1] && chunk.begin[i] < to; i++) {
         const begin = chunk.begin[i], end = chunk.end[i];
         if (end <= from) continue;
@@ -218,13 +218,13 @@ export class TimeCanvas {
     const wave = Number(lane.name.replace(/\D+/, "")), of = hits && hits.byWave.get(wave);
     if (!of) return;
     c.fillStyle = this.paint.accent;
-    for (let i = firstAbove(of.end, from); !isFine && i < of.begin.length && of.begin[i] < to;) {
+    for (let i = firstIndexAbove(of.end, from); !isFine && i < of.begin.length && of.begin[i] < to;) {
       const x = this.xOf(of.begin[i]), right = Math.max(this.xOf(of.end[i]), x + 1.5);
       c.fillRect(x, y + height - 2, right - x, 3);
-      i = Math.max(i + 1, firstAbove(of.end, this.timeAt(Math.floor(right)), i + 1));
+      i = Math.max(i + 1, firstIndexAbove(of.end, this.timeAt(Math.floor(right)), i + 1));
     }
     if (!one || one[0] !== lane.group.trace || one[1] !== wave) return;
-    const x = this.xOf(one[2]), right = this.xOf(of.end[firstAbove(of.begin, one[2]) - 1]);
+    const x = this.xOf(one[2]), right = this.xOf(of.end[firstIndexAbove(of.begin, one[2]) - 1]);
     c.strokeStyle = this.paint.accent, c.lineWidth = 2.5;
     c.strokeRect(x - 1, y, Math.max(3, right - x + 1), height + 2);
   }
@@ -285,7 +285,7 @@ export class TimeCanvas {
 
   #overviewChunks() {
     const track = this.app.overviewTrack(), {from, to} = this.limits;
-    return track ? track.visible(from, to, (to - from) / (this.size.width - this.size.label)).chunks : [];
+    return track ? track.visibleChunks(from, to, (to - from) / (this.size.width - this.size.label)).chunks : [];
   }
 
   /** @param {number} y @returns {Lane | undefined} */
@@ -298,7 +298,7 @@ export class TimeCanvas {
   sliceAt(x, y) {
     const lane = this.laneAt(y), {track} = lane ? lane.group : {track: null};
     if (!lane || !track || lane.row < 0 || x < this.size.label) return null;
-    const {level, chunks} = track.visible(this.view.from, this.view.to, this.perPixel);
+    const {level, chunks} = track.visibleChunks(this.view.from, this.view.to, this.perPixel);
     const time = this.timeAt(x), near = 2 * this.perPixel, {style, most} = track.rows[lane.row];
     const place = Math.floor((y - kRuler + this.view.top - lane.y) / (lane.height - 2) * most);
     let best = null, distance = near;

@@ -8,17 +8,17 @@ import {rateText, svgNode} from "./svg.js";
 
 const kWidth = 480, kLeft = 34;
 /** What limits the number of waves, in the order of the legend (OccupancyLimit of lib/profile). */
-const kLimits = {starting: "waves are being started", launch: "no waves are left to start",
+const kLimitTexts = {starting: "waves are being started", launch: "no waves are left to start",
   resources: "the kernel's resources limit", full: "SIMDs are full"};
 
 /** @param {any} run @param {boolean} isEmulated @returns {HTMLElement} */
-export function chartsOf(run, isEmulated) {
+export function chartsOfRun(run, isEmulated) {
   const out = element("div", "facts"), add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);
-  if (run.occupancy) add("Occupancy over time", ...occupancyOf(run.occupancy));
+  if (run.occupancy) add("Occupancy over time", ...occupancyChart(run.occupancy));
   else add("Occupancy over time", element("p", "quiet", isEmulated ? "The emulated GPU runs one wave after another."
     : "The traces have no wave with its begin and its end."));
-  add("Active lanes", ...activeLanesOf(run));
-  if ((run.memory || []).length) add("Memory hierarchy", ...memoryOf(run.memory));
+  add("Active lanes", ...activeLanesCharts(run));
+  if ((run.memory || []).length) add("Memory hierarchy", ...memoryTables(run.memory));
   else add("Memory hierarchy", element("p", "quiet", "The profile has no counters of memory and no mapped loads."));
   return out;
 }
@@ -27,7 +27,7 @@ const kMostRows = 300;
 
 /** Compares a run before and after a change: its time and cycles, its stalls by reason, and the cycles of instructions.
  * @param {any} run @param {(n: number) => void} select selects an instruction @returns {HTMLElement} */
-export function comparisonOf(run, select) {
+export function comparisonOfRun(run, select) {
   const {name, old_seconds, new_seconds, old_cycles, new_cycles, old_reasons, new_reasons, rows} = run.against;
   const out = element("div", "facts"), number = (n) => n.toLocaleString("en", {maximumFractionDigits: 1});
   const signed = (n) => (n > 0 ? "+" : "") + number(n), cell = (n) => (n === null ? "-" : number(n));
@@ -64,7 +64,7 @@ export function comparisonOf(run, select) {
 }
 
 /** Waves of a SIMD over time, as columns in the colour of what limits them, below the number that fits. */
-function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_simds, fitting, most, limiter}) {
+function occupancyChart({begin, end, waves, limits, mean, largest, simds, device_simds, fitting, most, limiter}) {
   const height = 130, top = 16, bottom = 20, room = height - top - bottom;
   const peak = Math.max(fitting, largest, ...waves, 1), step = (kWidth - kLeft) / waves.length;
   const yOf = (n) => top + room * (1 - n / peak);
@@ -74,7 +74,7 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
     const bar = svgNode("rect", {x: kLeft + i * step, y: yOf(n), width: step + 0.3,
       height: Math.max(0, room + top - yOf(n)), class: "limit-" + limits[i]});
     const at = Math.round((end - begin) * i / waves.length).toLocaleString("en");
-    bar.append(svgNode("title", {}, `${n.toFixed(2)} waves of a SIMD at cycle ${at}: ${kLimits[limits[i]]}`));
+    bar.append(svgNode("title", {}, `${n.toFixed(2)} waves of a SIMD at cycle ${at}: ${kLimitTexts[limits[i]]}`));
     box.append(bar);
   });
   const fits = fitting < most ? `${fitting} of ${most} fit: ${plainText(limiter)}` : `${fitting} fit`;
@@ -87,7 +87,7 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
   box.append(svgNode("text", {x: kLeft, y: height - 5}, "cycle 0: the first wave begins"),
     svgNode("text", {x: kWidth - 2, y: height - 5, class: "end"}, (end - begin).toLocaleString("en")));
   const keys = element("p", "keys");
-  for (const [limit, text] of Object.entries(kLimits)) {
+  for (const [limit, text] of Object.entries(kLimitTexts)) {
     const share = limits.filter((l) => l === limit).length / limits.length;
     if (!share) continue;
     const key = element("span", "", `${text} ${Math.round(100 * share)} %`), dot = element("i", "limit-" + limit);
@@ -99,7 +99,7 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
 }
 
 /** The mean active lanes of each vector instruction, in the order of the code. */
-function activeLanesOf({lanes, wave_lanes, mean_lanes, active_lanes, instructions}) {
+function activeLanesCharts({lanes, wave_lanes, mean_lanes, active_lanes, instructions}) {
   if (!lanes) return [element("p", "quiet", "No instruction was followed.")];
   const vectors = active_lanes.map((n, i) => [n, instructions[i][1]]).filter(([n, text]) => n
     && /^(v|global|ds|buffer|flat|scratch)_/.test(text));
@@ -126,7 +126,7 @@ function activeLanesOf({lanes, wave_lanes, mean_lanes, active_lanes, instruction
 }
 
 /** The levels from the waves to the device's memory: a bar of the bytes, on one logarithmic scale, and the hits. */
-function memoryOf(levels) {
+function memoryTables(levels) {
   const row = 44, height = levels.length * row, most = Math.max(...levels.map((l) => l.bytes || 0), 2);
   const box = svgNode("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
     "aria-label": "memory hierarchy: " + levels.map((l) => `${l.name} ${l.requests} ${l.unit}`).join(", ")});

@@ -6,11 +6,11 @@ const kColors = {
   barrier: ["#7d1a12", "#b8473d"], control: ["#8b919c", "#7c828d"], end: ["#4a4d55", "#b3b7c0"],
   other: ["#8b919c", "#7c828d"], wave: ["#4f7fc4", "#6f9bdc"], host: ["#8292a8", "#8fa2bb"],
   kernel: ["#2f7dbd", "#5aa5e0"], copy: ["#9764cf", "#b78ae6"]};
-const kSays = {wait: "s_waitcnt and its like: the wave waits for memory", control: "s_clause, s_nop, messages",
+const kDescriptions = {wait: "s_waitcnt and its like: the wave waits for memory", control: "s_clause, s_nop, messages",
   vector: "VALU", scalar: "SALU", "scalar memory": "SMEM", matrix: "WMMA, MFMA", "local memory": "LDS",
   "vector memory": "VMEM: loads and stores of global memory", end: "s_endpgm"};
 
 /** @param {string} kind @param {boolean} isDark */
 export function colorOf(kind, isDark) { return (kColors[kind] || kColors.other)[isDark ? 1 : 0]; }
 /** @param {string} kind */
-export function descriptionOf(kind) { return kSays[kind] || kind; }
+export function descriptionOf(kind) { return kDescriptions[kind] || kind; }

@@ -5,7 +5,7 @@
 /** A line of the timeline. `row`: the row of the track; -1: only a heading.
  * @typedef {{y: number, height: number, group: Group, row: number, isHead: boolean, name: string}} Lane */
 
-const kHead = 20, kRow = 17, kPlace = 4, kLeastPlaces = 12, kMostPlaces = 40;
+const kHeadHeight = 20, kRow = 17, kPlaceHeight = 4, kLeastPlacesHeight = 12, kMostPlacesHeight = 40;
 
 /** @param {Group[]} groups @returns {{lanes: Lane[], height: number}} */
 export function lanesOf(groups) {
@@ -14,11 +14,12 @@ export function lanesOf(groups) {
   const add = (lane) => { lanes.push({y, ...lane}), y += lane.height; };
   for (const group of groups) {
     const {rows} = group.track, hasCount = rows.length > 0 && rows[0].style === "count";
-    add({height: kHead, group, row: hasCount ? 0 : -1, isHead: true, name: group.title});
+    add({height: kHeadHeight, group, row: hasCount ? 0 : -1, isHead: true, name: group.title});
     if (!group.isOpen) continue;
     rows.forEach(({name, style, most}, row) => {
       if (hasCount && !row) return;
-      const height = style === "place" ? Math.min(kMostPlaces, Math.max(kLeastPlaces, most * kPlace)) : kRow;
+      const height = style === "place" ? Math.min(kMostPlacesHeight, Math.max(kLeastPlacesHeight, most * kPlaceHeight))
+        : kRow;
       add({height, group, row, isHead: false, name});
     });
     y += 4;

@@ -1,10 +1,11 @@
 // The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
 import {unpackJson} from "../view/data.js";
-import {textOf} from "./documents.js";
+import {documentText} from "./documents.js";
 
-const kMost = 20000, kFew = 3000;  // most slices of a level to draw; up to kFew are drawn even if they are short
-const kBlur = 3;                   // a bin of at most this many pixels does not look coarse
-const kKept = 160;
+const kMostSlices = 20000,
+  kMostShortSlices = 3000;  // most slices of a level to draw; up to kMostShortSlices are drawn even if they are short
+const kFineBinPixels = 3;                   // a bin of at most this many pixels does not look coarse
+const kMostKeptChunks = 160;
 
 /** The slices of a chunk, ordered by row and begin. `rows`: for each row, its first slice and the one after its last.
  * @typedef {{rows: Map<number, [number, number]>, begin: Float64Array, end: Float64Array, kind: Uint8Array,
@@ -33,23 +34,23 @@ export class Track {
       const {bin, count} = this.levels[level], [first, last] = this.#chunkRange(level, from, to);
       let sum = 0;
       for (let n = first; n < last; n++) sum += count[n];
-      const isEnough = this.levels[level + 1].bin > kBlur * perPixel;
-      if (sum <= kFew || isEnough && (sum <= kMost || bin >= perPixel && bin > 1)) return level;
+      const isEnough = this.levels[level + 1].bin > kFineBinPixels * perPixel;
+      if (sum <= kMostShortSlices || isEnough && (sum <= kMostSlices || bin >= perPixel && bin > 1)) return level;
     }
     return this.coarsestLevel;
   }
 
   /** Returns the chunks to draw: those of the best level, or of the next coarser one whose chunks are all read. Reads
    * what is missing. @returns {{level: number, chunks: Chunk[]}} */
-  visible(from, to, perPixel) {
+  visibleChunks(from, to, perPixel) {
     const best = this.levelFor(from, to, perPixel), [begin, end] = this.#chunkRange(best, from, to);
     const isSoon = end - begin <= 2;
     for (let level = best; level <= this.coarsestLevel; level++) {
       const [first, last] = this.#chunkRange(level, from, to), chunks = [];
       for (let n = first; n < last; n++) {
-        const chunk = this.#kept(level, n);
+        const chunk = this.#keptChunk(level, n);
         if (chunk) chunks.push(chunk);
-        else if (level === best || level === this.coarsestLevel && !isSoon) this.read(level, n).then(this.arrived);
+        else if (level === best || level === this.coarsestLevel && !isSoon) this.readChunk(level, n).then(this.arrived);
       }
       if (chunks.length === last - first) return {level, chunks};
     }
@@ -59,27 +60,27 @@ export class Track {
   /** Returns the chunks of the finest level that contain a time. @param {number} time @returns {Promise<Chunk[]>} */
   async chunksAt(time) {
     const [first, last] = this.#chunkRange(0, time, time + 1), out = [];
-    for (let n = first; n < last; n++) out.push(await this.read(0, n));
+    for (let n = first; n < last; n++) out.push(await this.readChunk(0, n));
     return out;
   }
 
   /** @param {number} level @param {number} n @returns {Promise<Chunk>} */
-  read(level, n) {
-    const key = level + "." + n, kept = this.#kept(level, n);
-    if (kept) return Promise.resolve(kept);
-    if (!this.pending.has(key)) this.pending.set(key, this.#read(level, key));
+  readChunk(level, n) {
+    const key = level + "." + n, keptChunk = this.#keptChunk(level, n);
+    if (keptChunk) return Promise.resolve(keptChunk);
+    if (!this.pending.has(key)) this.pending.set(key, this.#loadChunk(level, key));
     return /** @type {Promise<Chunk>} */ (this.pending.get(key));
   }
-  async #read(level, key) {
-    const chunk = chunkOf(await unpackJson(await textOf("t" + this.number + "." + key)), this.levels[level].bin);
+  async #loadChunk(level, key) {
+    const chunk = chunkOf(await unpackJson(await documentText("t" + this.number + "." + key)), this.levels[level].bin);
     this.chunks.set(key, chunk), this.pending.delete(key);
     for (const old of this.chunks.keys()) {
-      if (this.chunks.size <= kKept) break;
+      if (this.chunks.size <= kMostKeptChunks) break;
       if (!old.startsWith(this.coarsestLevel + ".")) this.chunks.delete(old);
     }
     return chunk;
   }
-  #kept(level, n) {
+  #keptChunk(level, n) {
     const key = level + "." + n, chunk = this.chunks.get(key);
     if (chunk) this.chunks.delete(key), this.chunks.set(key, chunk);
     return chunk;
@@ -87,14 +88,14 @@ export class Track {
   /** The chunks of a level that have slices between two times: the first, and the one after the last. */
   #chunkRange(level, from, to) {
     const {begin, end} = this.levels[level];
-    let first = firstAbove(end, from), last = first;
+    let first = firstIndexAbove(end, from), last = first;
     while (last < begin.length && begin[last] < to) last++;
     return [first, last];
   }
 }
 
 /** Returns the first index of a sorted list with a value above `value`. @param {ArrayLike<number>} list */
-export function firstAbove(list, value, from = 0, to = list.length) {
+export function firstIndexAbove(list, value, from = 0, to = list.length) {
   while (from < to) {
     const middle = (from + to) >> 1;
     if (list[middle] > value) to = middle;

@@ -78,7 +78,7 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
 class CompilerFileSystem : public llvm::vfs::ProxyFileSystem {
  public:
   CompilerFileSystem(std::string folder, std::vector<std::string> libraries)
-      : ProxyFileSystem(llvm::vfs::getRealFileSystem()), folder_(std::move(folder) + "/"),
+      : ProxyFileSystem(llvm::vfs::getRealFileSystem()), header_folder_(std::move(folder) + "/"),
         libraries_(std::move(libraries)) {}
 
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
@@ -102,11 +102,11 @@ class CompilerFileSystem : public llvm::vfs::ProxyFileSystem {
     path.toVector(plain);
     llvm::sys::path::remove_dots(plain, true);
     std::string text(plain);
-    return (text + "/").starts_with(folder_) || std::ranges::find(libraries_, text) != libraries_.end();
+    return (text + "/").starts_with(header_folder_) || std::ranges::find(libraries_, text) != libraries_.end();
   }
 
   static inline const std::error_code kNoSuchFile = std::make_error_code(std::errc::no_such_file_or_directory);
-  std::string folder_;
+  std::string header_folder_;
   std::vector<std::string> libraries_;
 };
 

@@ -51,7 +51,7 @@ std::string CodeGenerator::emit_code(llvm::Module& module, OutputForm form) {
   std::unique_ptr<CodeEmitter>& kept = emitters_[form == OutputForm::Object];
   auto emitter = kept ? std::move(kept) : make_emitter(form);
   emitter->bytes.clear();
-  // for Artifact::Resources; listing() drops this section
+  // for Artifact::Resources; make_listing() drops this section
   machine_->Options.EmitStackSizeSection =
       form == OutputForm::Assembly && can_reuse_passes(machine_->getTargetTriple());
   emitter->passes.run(module);
@@ -60,10 +60,10 @@ std::string CodeGenerator::emit_code(llvm::Module& module, OutputForm form) {
   return out;
 }
 
-CodeGenerators::CodeGenerators(MachineSpec machine, bool fast)
+CodeGeneratorPool::CodeGeneratorPool(MachineSpec machine, bool fast)
     : machine_(std::move(machine)), is_fast_codegen_(fast), has_avx512_(find_avx512(machine_)) {}
 
-std::unique_ptr<CodeGenerator> CodeGenerators::acquire_generator() {
+std::unique_ptr<CodeGenerator> CodeGeneratorPool::acquire_generator() {
   {
     std::lock_guard lock(mutex_);
     if (!idle_generators_.empty()) {
@@ -75,7 +75,7 @@ std::unique_ptr<CodeGenerator> CodeGenerators::acquire_generator() {
   return std::make_unique<CodeGenerator>(machine_, is_fast_codegen_);
 }
 
-void CodeGenerators::release_generator(std::unique_ptr<CodeGenerator> generator) {
+void CodeGeneratorPool::release_generator(std::unique_ptr<CodeGenerator> generator) {
   std::lock_guard lock(mutex_);
   idle_generators_.push_back(std::move(generator));
 }

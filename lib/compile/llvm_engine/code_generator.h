@@ -37,13 +37,13 @@ class CodeGenerator {
 };
 
 // One generator per concurrent compilation. A generator whose compilation failed is not given back.
-class CodeGenerators {
+class CodeGeneratorPool {
  public:
-  CodeGenerators(MachineSpec machine, bool fast);
+  CodeGeneratorPool(MachineSpec machine, bool fast);
 
   std::unique_ptr<CodeGenerator> acquire_generator();
   void release_generator(std::unique_ptr<CodeGenerator> generator);
-  const MachineSpec& machine() const { return machine_; }
+  const MachineSpec& machine_spec() const { return machine_; }
   bool has_avx512() const { return has_avx512_; }
 
  private:

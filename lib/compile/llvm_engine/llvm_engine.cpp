@@ -170,10 +170,10 @@ std::string compile_module(CodeGenerator& generator, std::string_view text, cons
 }
 
 // The module must be destroyed before the generator is reused, because passes may refer to the module.
-std::string compile_text(std::string_view text, CodeGenerators& generators, OutputForm form, bool lines,
+std::string compile_text(std::string_view text, CodeGeneratorPool& generators, OutputForm form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.acquire_generator();
-  std::string out = compile_module(*generator, text, generators.machine(), form, lines, plan);
+  std::string out = compile_module(*generator, text, generators.machine_spec(), form, lines, plan);
   generators.release_generator(std::move(generator));
   return out;
 }
@@ -187,7 +187,7 @@ class LlvmEngineImpl final : public LlvmEngine {
 
   EngineResult<std::string> compile(std::string_view text, const MachineSpec& machine, OutputForm form, bool lines,
                                     const PassPlan& plan) override {
-    CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
+    CodeGeneratorPool& generators = generator_pool_of(machine, plan.runs_only_fast_passes);
     ScopedSlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained_result([&] { return compile_text(text, generators, form, lines, plan); });
   }
@@ -198,14 +198,14 @@ class LlvmEngineImpl final : public LlvmEngine {
   std::string version() const override { return LLVM_VERSION_STRING; }
 
  private:
-  CodeGenerators& generators_of(const MachineSpec& machine, bool fast) {
+  CodeGeneratorPool& generator_pool_of(const MachineSpec& machine, bool fast) {
     MachineSpec m = resolve_native_cpu(machine);
     std::lock_guard lock(mutex_);
-    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.cpu_features, fast), m, fast).first->second;
+    return generator_pools_.try_emplace(std::tuple(m.triple, m.cpu, m.cpu_features, fast), m, fast).first->second;
   }
 
   std::mutex mutex_;
-  std::map<std::tuple<std::string, std::string, std::string, bool>, CodeGenerators> generators_;
+  std::map<std::tuple<std::string, std::string, std::string, bool>, CodeGeneratorPool> generator_pools_;
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ Result<MetalCode> read_metal_code(std::string_view made) {
     MetalCode out{in.read_text(), {}};
     while (!in.empty()) {
       uint64_t at = in.read_number();
-      out.lines.push_back({at, uint32_t(in.read_number())});
+      out.line_table.push_back({at, uint32_t(in.read_number())});
     }
     return out;
   });

@@ -10,7 +10,7 @@ namespace tgc {
 
 struct MetalCode {
   std::string object;
-  std::vector<CodeLine> lines;  // ordered by address
+  std::vector<CodeLine> line_table;  // ordered by address
 };
 
 // Compiles a Metal source with clang for this computer, as compile() does. `name` is the kernel's name in messages.

@@ -30,7 +30,7 @@ void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Acces
   if (space == Space::Shared) {
     uint64_t base = reinterpret_cast<uint64_t>(block.shared_memory.data());
     for_each_active_lane(w, [&](int lane) {
-      uint8_t* stored = block.is_stored.data() + (at.host[lane] - base);
+      uint8_t* stored = block.is_byte_stored.data() + (at.host[lane] - base);
       if (access == Access::Store) return void(std::memset(stored, 1, bytes));
       if (std::memchr(stored, 0, bytes))
         throw_fault(w, o, lane, kLaunchFailed,

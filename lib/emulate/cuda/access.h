@@ -35,8 +35,8 @@ void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Acces
 // Checks that the addresses are aligned and inside the space's memory; else throws KernelFault. Converts shared and
 // local offsets to host addresses, and sets at.is_contiguous.
 template <Space kSpace>
-void finish_lane_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at,
-                           uint32_t num_checked_bytes) {
+void convert_to_host_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at,
+                               uint32_t num_checked_bytes) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
   TGC_LANES {
     bits |= at.host[i];
@@ -69,9 +69,9 @@ void finish_lane_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, 
 // Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws KernelFault. If the lanes use
 // different spaces, calls `again` (which runs the whole access) for each space and returns false.
 template <Space kSpace>
-bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at, OpFunction again,
-                    uint32_t num_checked_bytes = 0) {
-  const uint64_t* a = reg<uint64_t>(w, o.a);
+bool resolve_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at, OpFunction again,
+                       uint32_t num_checked_bytes = 0) {
+  const uint64_t* a = register_lanes<uint64_t>(w, o.a);
   const uint64_t offset = uint64_t(o.immediate);
   uint32_t active = w.active_lanes;
   if (active == UINT32_MAX) {
@@ -97,16 +97,16 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAdd
     }
     if (masks[1]) {
       TGC_LANES at.host[i] -= kSharedWindowAddress;
-      finish_lane_addresses<Space::Shared>(w, o, bytes, access, at, num_checked_bytes);
+      convert_to_host_addresses<Space::Shared>(w, o, bytes, access, at, num_checked_bytes);
     } else if (masks[2]) {
       TGC_LANES at.host[i] -= kLocalWindowAddress;
-      finish_lane_addresses<Space::Local>(w, o, bytes, access, at, num_checked_bytes);
+      convert_to_host_addresses<Space::Local>(w, o, bytes, access, at, num_checked_bytes);
     } else {
-      finish_lane_addresses<Space::Global>(w, o, bytes, access, at, num_checked_bytes);
+      convert_to_host_addresses<Space::Global>(w, o, bytes, access, at, num_checked_bytes);
     }
   } else {
     (void)again;
-    finish_lane_addresses<kSpace>(w, o, bytes, access, at, num_checked_bytes);
+    convert_to_host_addresses<kSpace>(w, o, bytes, access, at, num_checked_bytes);
   }
   return true;
 }

@@ -21,14 +21,14 @@ uint32_t register_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kNumL
 template <class Read, class Write>
 void visit_registers(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
-    if (r != kNone) read(r);
+    if (r != kNoIndex) read(r);
   if (op.has_register_list())
     for (uint32_t n = outs; n < op.num_more_operands; n++) read(code.operands[op.more_operands + n]);
   auto written = [&](uint32_t r) {
-    if (op.guard != kNone) read(r);  // lanes where the guard is false keep r's old value, so the op also reads r
+    if (op.guard != kNoIndex) read(r);  // lanes where the guard is false keep r's old value, so the op also reads r
     write(r);
   };
-  if (op.d != kNone) written(op.d);
+  if (op.d != kNoIndex) written(op.d);
   for (uint32_t n = 0; n < outs; n++) written(code.operands[op.more_operands + n]);
 }
 
@@ -113,7 +113,7 @@ class Liveness {
 
 class RegisterSlots {
  public:
-  explicit RegisterSlots(const std::vector<unsigned>& bits) : bits_(bits), slots_(bits.size(), kNone) {}
+  explicit RegisterSlots(const std::vector<unsigned>& bits) : bits_(bits), slots_(bits.size(), kNoIndex) {}
 
   void assign_new_slot(uint32_t r) {
     uint32_t bytes = register_bytes(bits_[r]);
@@ -131,8 +131,8 @@ class RegisterSlots {
     free.pop_back();
   }
   void release_slot(uint32_t r) { free_slots_[size_class(r)].push_back(slots_[r]); }
-  bool contains(uint32_t r) const { return slots_[r] != kNone; }
-  void replace_by_slot(uint32_t& r) const { r = r == kNone ? 0 : slots_[r]; }
+  bool contains(uint32_t r) const { return slots_[r] != kNoIndex; }
+  void replace_by_slot(uint32_t& r) const { r = r == kNoIndex ? 0 : slots_[r]; }
   uint32_t end_offset() const { return uint32_t((end_offset_ + 63) / 64 * 64); }
 
  private:
@@ -174,7 +174,7 @@ void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs
   for (uint32_t& r : code.operands) places.replace_by_slot(r);
   for (Op& op : code.ops) {
     for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.replace_by_slot(*r);
-    if (op.guard != kNone) places.replace_by_slot(op.guard);
+    if (op.guard != kNoIndex) places.replace_by_slot(op.guard);
   }
   code.register_file_bytes = std::max(places.end_offset(), 64u);
 }

@@ -20,7 +20,7 @@ const OpcodeRow* find_opcode_row(std::string_view opcode) {
   return found == kRows.end() ? nullptr : found->second;
 }
 
-const std::map<std::string_view, SpecialRegister>& special_register_names() {
+const std::map<std::string_view, SpecialRegister>& special_registers_by_name() {
   static const std::map<std::string_view, SpecialRegister> kNames{
 #define X(name, text) {text, SpecialRegister::name},
       TGC_PTX_SPECIALS(X)
@@ -91,9 +91,9 @@ uint32_t CodeBuilder::new_register(unsigned bits) {
 }
 uint32_t CodeBuilder::temporary_register(unsigned bits) { return new_register(bits); }
 
-const Register& CodeBuilder::check_register(int32_t reg, Type type, Width width) const {
+const Register& CodeBuilder::check_register(int32_t reg, Type type, WidthRule width) const {
   const Register& r = function_.registers[size_t(reg)];
-  bool wider = width == Width::Wider;
+  bool wider = width == WidthRule::Wider;
   unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
   auto mismatch = [&] {
     throw_error("the register " + std::string(r.name) + " is a ." + std::string(ptx_name(r.type)),
@@ -108,7 +108,7 @@ const Register& CodeBuilder::check_register(int32_t reg, Type type, Width width)
   return r;
 }
 
-uint32_t CodeBuilder::constant(uint64_t low, unsigned bits) {
+uint32_t CodeBuilder::constant_register(uint64_t low, unsigned bits) {
   if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes: keep it
   auto [found, is_new] = constant_registers_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
@@ -130,8 +130,8 @@ uint32_t CodeBuilder::special_register(ptx::SpecialRegister s) {
   if (differs_by_lane(s)) kernel_code_.is_lane_independent = false;
   return found->second;
 }
-uint32_t CodeBuilder::parameter(uint32_t offset, unsigned bytes) {
-  auto [found, is_new] = parameters_.emplace(std::pair{offset, bytes}, 0);
+uint32_t CodeBuilder::parameter_register(uint32_t offset, unsigned bytes) {
+  auto [found, is_new] = parameter_registers_.emplace(std::pair{offset, bytes}, 0);
   if (is_new) {
     found->second = new_register(std::max(bytes * 8, 16u));
     kernel_code_.presets.push_back({.kind = RegisterPreset::Parameter,
@@ -142,13 +142,13 @@ uint32_t CodeBuilder::parameter(uint32_t offset, unsigned bytes) {
   return found->second;
 }
 
-uint32_t CodeBuilder::value_of_name(const Operand& o, Type t) {
+uint32_t CodeBuilder::register_of_name(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
     if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
       throw_error("the special register " + std::string(o.name) + " is not supported");
-    auto found = special_register_names().find(o.name);
-    if (found == special_register_names().end())
+    auto found = special_registers_by_name().find(o.name);
+    if (found == special_registers_by_name().end())
       throw_error("'" + std::string(o.name) + "' is neither a register nor a special one");
     uint32_t value = special_register(found->second);
     if (want == 32) return value;
@@ -159,10 +159,10 @@ uint32_t CodeBuilder::value_of_name(const Operand& o, Type t) {
   }
   if (const Variable* p = find_parameter(o.name))
     throw_error("the address of the parameter '" + std::string(p->name) + "' is not supported");
-  return constant(variable(o.name).address + o.bits, register_bits(t));
+  return constant_register(variable(o.name).address + o.bits, register_bits(t));
 }
 
-uint32_t CodeBuilder::source(const Operand& o, Type t, Width width) {
+uint32_t CodeBuilder::source_register(const Operand& o, Type t, WidthRule width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
     check_register(o.reg, t, width);
@@ -177,13 +177,13 @@ uint32_t CodeBuilder::source(const Operand& o, Type t, Width width) {
   }
   if (t == Type::Pred) {
     if (o.kind != Operand::Integer) throw_error("an operand is not a predicate");
-    return constant(o.bits ? UINT32_MAX : 0, 1);
+    return constant_register(o.bits ? UINT32_MAX : 0, 1);
   }
   if (o.kind == Operand::Integer) {
     uint64_t value = o.bits;
     if (type_kind(t) == TypeKind::Float && bits(t) > 16 && info_of_type(t).count == 1)
       throw_error("an integer constant for a float operand");
-    return constant(value, want);
+    return constant_register(value, want);
   }
   if (o.kind == Operand::Real) {
     if (is_integer(t) && type_kind(t) != TypeKind::Bits) throw_error("a float constant for an integer operand");
@@ -191,13 +191,13 @@ uint32_t CodeBuilder::source(const Operand& o, Type t, Width width) {
     if (o.is_double && want == 32) value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));
     if (!o.is_double && want == 64) value = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(value))));
     if (want == 16) throw_error("a float constant for a 16-bit operand", "its bits, as 0x3C00");
-    return constant(value, want);
+    return constant_register(value, want);
   }
-  if (o.kind == Operand::Name) return value_of_name(o, t);
+  if (o.kind == Operand::Name) return register_of_name(o, t);
   throw_error("an operand is neither a register nor a number");
 }
 
-uint32_t CodeBuilder::output_register(const Operand& o, Type t, Width width) {
+uint32_t CodeBuilder::output_register(const Operand& o, Type t, WidthRule width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Sink) return temporary_register(want);
   if (o.kind != Operand::Reg || o.is_negated) throw_error("the destination is not a register");
@@ -214,12 +214,12 @@ const std::vector<Operand>& CodeBuilder::operand_parts(const Operand& list, size
     throw_error(what + " is not a list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
   return list.parts;
 }
-std::vector<uint32_t> CodeBuilder::sources(const Operand& list, size_t n, Type t, Width width) {
+std::vector<uint32_t> CodeBuilder::source_registers(const Operand& list, size_t n, Type t, WidthRule width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : operand_parts(list, n, "an operand")) out.push_back(source(o, t, width));
+  for (const Operand& o : operand_parts(list, n, "an operand")) out.push_back(source_register(o, t, width));
   return out;
 }
-std::vector<uint32_t> CodeBuilder::output_registers(const Operand& list, size_t n, Type t, Width width) {
+std::vector<uint32_t> CodeBuilder::output_registers(const Operand& list, size_t n, Type t, WidthRule width) {
   std::vector<uint32_t> out;
   for (const Operand& o : operand_parts(list, n, "the destination")) out.push_back(output_register(o, t, width));
   return out;
@@ -231,13 +231,13 @@ void CodeBuilder::emit_value(Op op, Type result, std::initializer_list<Type> sou
   refuse_more_modifiers();
   check_operand_count(1 + sources.size());
   uint32_t* from[] = {&op.a, &op.b, &op.c};
-  for (size_t n = 0; n < sources.size(); n++) *from[n] = source(n + 1, sources.begin()[n]);
+  for (size_t n = 0; n < sources.size(); n++) *from[n] = source_register(n + 1, sources.begin()[n]);
   op.d = output_register(0, result);
   emit_op(op);
 }
 
 void CodeBuilder::emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
-  op.guard = instruction_->guard < 0 ? kNone : uint32_t(instruction_->guard);
+  op.guard = instruction_->guard < 0 ? kNoIndex : uint32_t(instruction_->guard);
   op.guard_flip_mask = instruction_->is_guard_negated ? UINT32_MAX : 0;
   op.instruction = uint32_t(instruction_ - function_.body.data());
   if (!outs.empty() || !ins.empty()) {

@@ -14,7 +14,7 @@
 namespace tgc::ptx {
 
 // The required width of a register operand. Exact: the width of its type; Wider: at least that width (ld, st, cvt).
-enum class Width : uint8_t { Exact, Wider };
+enum class WidthRule : uint8_t { Exact, Wider };
 
 class CodeBuilder {
  public:
@@ -39,18 +39,20 @@ class CodeBuilder {
   Type expect_type();
   void refuse_more_modifiers();
 
-  uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
-  uint32_t source(size_t n, Type type, Width width = Width::Exact) { return source(operand(n), type, width); }
-  uint32_t output_register(const Operand& o, Type type, Width width = Width::Exact);
-  uint32_t output_register(size_t n, Type type, Width width = Width::Exact) {
+  uint32_t source_register(const Operand& o, Type type, WidthRule width = WidthRule::Exact);
+  uint32_t source_register(size_t n, Type type, WidthRule width = WidthRule::Exact) {
+    return source_register(operand(n), type, width);
+  }
+  uint32_t output_register(const Operand& o, Type type, WidthRule width = WidthRule::Exact);
+  uint32_t output_register(size_t n, Type type, WidthRule width = WidthRule::Exact) {
     return output_register(operand(n), type, width);
   }
-  uint32_t constant(uint64_t low, unsigned register_bits);
+  uint32_t constant_register(uint64_t low, unsigned register_bits);
   uint32_t temporary_register(unsigned register_bits);
   uint32_t special_register(ptx::SpecialRegister special);
-  uint32_t parameter(uint32_t offset, unsigned bytes);
-  std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
-  std::vector<uint32_t> output_registers(const Operand& list, size_t n, Type type, Width width = Width::Exact);
+  uint32_t parameter_register(uint32_t offset, unsigned bytes);
+  std::vector<uint32_t> source_registers(const Operand& list, size_t n, Type type, WidthRule width = WidthRule::Exact);
+  std::vector<uint32_t> output_registers(const Operand& list, size_t n, Type type, WidthRule width = WidthRule::Exact);
 
   void emit_op(Op op);
   // Emits `op` with operand 0 as its destination, of type `result`, and the next ones as its sources a, b and c, of the
@@ -75,8 +77,8 @@ class CodeBuilder {
  private:
   void lay_out_variables();
   void translate(const Instruction& i);
-  uint32_t value_of_name(const Operand& o, Type type);
-  const Register& check_register(int32_t reg, Type type, Width width) const;
+  uint32_t register_of_name(const Operand& o, Type type);
+  const Register& check_register(int32_t reg, Type type, WidthRule width) const;
   const std::vector<Operand>& operand_parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -88,7 +90,7 @@ class CodeBuilder {
   std::vector<unsigned> register_bits_;
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constant_registers_;
   std::map<ptx::SpecialRegister, uint32_t> special_registers_;
-  std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
+  std::map<std::pair<uint32_t, unsigned>, uint32_t> parameter_registers_;
   std::map<std::string_view, VariableAddress> variables_;
   std::vector<Op> deferred_ops_;  // conversions of the current instruction's results to wider destinations
   std::vector<uint32_t> first_op_indices_;
@@ -126,8 +128,8 @@ struct ControlFlow {
   struct BasicBlock {
     uint32_t begin, end;
     std::vector<uint32_t> successors;
-    bool ends_here = false;           // lanes may return at the block's end
-    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: none
+    bool may_return = false;           // lanes may return at the block's end
+    uint32_t post_dominator = kNoIndex;  // the block where diverged lanes reconverge; kNoIndex: none
   };
   std::vector<BasicBlock> blocks;
   std::vector<uint32_t> block_index_of_op;

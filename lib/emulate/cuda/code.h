@@ -16,7 +16,7 @@ namespace tgc::ptx {
 using namespace emulate;
 
 inline constexpr int kNumLanes = 32;
-inline constexpr uint32_t kNone = UINT32_MAX;
+inline constexpr uint32_t kNoIndex = UINT32_MAX;
 // Generic addresses of shared and local memory start here, outside the host's address space.
 inline constexpr uint64_t kSharedWindowAddress = uint64_t(1) << 60, kLocalWindowAddress = uint64_t(1) << 61;
 inline constexpr uint64_t kMemoryWindowBytes = uint64_t(1) << 32;
@@ -30,18 +30,18 @@ using OpFunction = void (*)(Warp&, const Op&);
 // registers are in the file too.
 struct Op {
   OpFunction run = nullptr;
-  uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;   // the operation runs in lanes where guard ^ guard_flip_mask is 1; kNone: in all
+  uint32_t d = kNoIndex, a = kNoIndex, b = kNoIndex, c = kNoIndex;
+  uint32_t guard = kNoIndex;   // the operation runs in lanes where guard ^ guard_flip_mask is 1; kNoIndex: in all
   uint32_t guard_flip_mask = 0;
-  // index in TranslatedKernel::operands of further operands; kNone: only d, a, b, c
-  uint32_t more_operands = kNone;
-  // the number of operands at `more_operands`; if that is kNone, a parameter of the operation
+  // index in TranslatedKernel::operands of further operands; kNoIndex: only d, a, b, c
+  uint32_t more_operands = kNoIndex;
+  // the number of operands at `more_operands`; if that is kNoIndex, a parameter of the operation
   uint32_t num_more_operands = 0;
   int64_t immediate = 0;     // address offset, jump target or a parameter of the operation
   uint32_t instruction = 0;
-  uint32_t join_op = kNone;  // for a jump: index of the op at which diverged lanes reconverge; kNone: nowhere
+  uint32_t join_op = kNoIndex;  // for a jump: index of the op at which diverged lanes reconverge; kNoIndex: nowhere
 
-  bool has_register_list() const { return more_operands != kNone; }
+  bool has_register_list() const { return more_operands != kNoIndex; }
 };
 
 // The special registers. differs_by_lane (builder.cpp) depends on their order.
@@ -94,7 +94,7 @@ struct ThreadBlock;
 struct Warp {
   std::byte* register_file = nullptr;
   uint32_t active_lanes = 0;           // lanes in which the current operation runs
-  uint32_t path_lanes = 0;             // lanes that are at `pc`
+  uint32_t lanes_at_pc = 0;             // lanes that are at `pc`
   uint32_t occupied_lanes = 0;         // lanes that have a thread
   uint32_t alive_lanes = 0;            // lanes whose thread has not returned yet
   uint32_t pc = 0;
@@ -103,7 +103,7 @@ struct Warp {
   const uint32_t* operands = nullptr;
   uint32_t first_thread = 0;  // lane 0's thread: its number in the block, or in the grid if the warp holds several
                               // blocks
-  uint64_t num_executed = 0;      // operations except joins; one that n lanes execute counts n times
+  uint64_t num_executed_ops = 0;      // operations except joins; one that n lanes execute counts n times
   uint64_t num_jumps_left = UINT64_MAX;
   uint32_t num_syncs = 0;         // bar.warp.sync instructions that the warp has passed
 
@@ -117,7 +117,7 @@ struct Warp {
 };
 
 template <class T>
-T* reg(Warp& w, uint32_t place) {
+T* register_lanes(Warp& w, uint32_t place) {
   return reinterpret_cast<T*>(w.register_file + place);
 }
 

@@ -81,7 +81,7 @@ EXPORT int cuInit(unsigned flags) {
 }
 EXPORT int cuDriverGetVersion(int* version) { return *version = 12040, kSuccess; }
 EXPORT int cuGetErrorName(int code, const char** name) {
-  *name = gpu().name_of(code);
+  *name = gpu().error_name(code);
   return *name ? kSuccess : kInvalidValue;
 }
 EXPORT int cuGetErrorString(int code, const char** text) {
@@ -197,7 +197,7 @@ EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int*
 EXPORT int cuModuleUnload(void* module) { return gpu().modules().unload(static_cast<LoadedModule*>(module)); }
 EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
   Kernel* kernel = nullptr;
-  int code = gpu().modules().find(static_cast<LoadedModule*>(module), name, kernel);
+  int code = gpu().modules().find_kernel(static_cast<LoadedModule*>(module), name, kernel);
   *function = kernel;
   return code;
 }
@@ -245,7 +245,7 @@ EXPORT int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(ev
 // ---- graphs: kernel launches and copies, which run in the order in which they were added
 struct KernelNodeParams {
   void* function;
-  unsigned gx, gy, gz, bx, by, bz, shared;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
   void **parameters, **extra;
 };
 struct MemcpyParams {
@@ -265,9 +265,9 @@ struct MemcpyParams {
 namespace {
 int set_launch_node(GraphNode& node, const KernelNodeParams& p) {
   node.launch = {.kernel = static_cast<Kernel*>(p.function),
-                 .grid = {p.gx, p.gy, p.gz},
-                 .block = {p.bx, p.by, p.bz},
-                 .dynamic_shared_bytes = p.shared};
+                 .grid = {p.grid_x, p.grid_y, p.grid_z},
+                 .block = {p.block_x, p.block_y, p.block_z},
+                 .dynamic_shared_bytes = p.shared_bytes};
   if (!gpu().modules().contains(node.launch.kernel)) return kInvalidHandle;
   return gpu().pack_parameters(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }

@@ -67,7 +67,7 @@ int EmulatedGpu::load_code(std::string_view text, LoadedModule*& module, std::st
   if (needs > architecture_)
     return refused(kNoBinaryForGpu,
                    Diag{.message = "PTX for " + std::string(target) + " on sm_" + std::to_string(architecture_)});
-  module = modules_.add(std::move(*loaded));
+  module = modules_.add_module(std::move(*loaded));
   return kSuccess;
 }
 
@@ -183,31 +183,31 @@ class BlockRunner {
     uint32_t threads = launch.num_block_threads();
     bool can_pack = kernel_code_.is_lane_independent && !kernel_code_.has_barrier &&
                     kernel_code_.shared_bytes + launch.dynamic_shared_bytes == 0;
-    blocks_in_warp_ = can_pack && !launch.checks_races && threads < kNumLanes ? kNumLanes / threads : 1;
+    blocks_per_warp_ = can_pack && !launch.checks_races && threads < kNumLanes ? kNumLanes / threads : 1;
     num_warps_ = (threads + kNumLanes - 1) / kNumLanes;
     num_register_files_ = kernel_code_.has_barrier ? num_warps_ : 1;
     block_.launch = &launch;
-    block_.shares_warp = blocks_in_warp_ > 1;
+    block_.shares_warp = blocks_per_warp_ > 1;
     block_.shared_memory.resize(kernel_code_.shared_bytes + launch.dynamic_shared_bytes);
-    block_.is_stored.resize(block_.shared_memory.size());
+    block_.is_byte_stored.resize(block_.shared_memory.size());
     block_.local_memory.resize(kernel_code_.local_bytes * std::max<uint64_t>(threads, kNumLanes));
     if (launch.checks_races) block_.race_detector = std::make_unique<RaceDetector>(kNumLanes);
     for (uint32_t n = 0; n < num_register_files_; n++) make_register_file();
   }
 
-  uint64_t num_groups() const { return (num_positions(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
-  uint64_t num_executed() const { return num_executed_; }
+  uint64_t num_groups() const { return (num_positions(launch_.grid) + blocks_per_warp_ - 1) / blocks_per_warp_; }
+  uint64_t num_executed_ops() const { return num_executed_ops_; }
 
   void run(uint64_t group) {
     uint64_t blocks = num_positions(launch_.grid);
     uint32_t threads = launch_.num_block_threads();
     if (block_.race_detector) block_.race_detector->forget_accesses();
     if (block_.shares_warp) {
-      uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
+      uint64_t first = group * blocks_per_warp_, count = std::min<uint64_t>(blocks_per_warp_, blocks - first);
       return run_single_warp(first * threads, uint32_t(count * threads));
     }
     block_.block_id = position_of_number(group, launch_.grid);
-    std::ranges::fill(block_.is_stored, uint8_t(0));
+    std::ranges::fill(block_.is_byte_stored, uint8_t(0));
     if (kernel_code_.has_barrier) return run_warps_of_block(threads);
     for (uint32_t t = 0; t < threads; t += kNumLanes) run_single_warp(t, std::min<uint32_t>(kNumLanes, threads - t));
   }
@@ -234,8 +234,8 @@ class BlockRunner {
     Warp w;
     w.register_file = register_files_[file].get();
     w.occupied_lanes = lanes == kNumLanes ? UINT32_MAX : (1u << lanes) - 1;
-    w.alive_lanes = w.path_lanes = w.occupied_lanes;
-    w.waiting_lanes[0] = {0, kNone, 0};
+    w.alive_lanes = w.lanes_at_pc = w.occupied_lanes;
+    w.waiting_lanes[0] = {0, kNoIndex, 0};
     w.num_jumps_left = launch_.max_jumps;
     w.block = &block_;
     w.operands = kernel_code_.operands.data();
@@ -246,7 +246,7 @@ class BlockRunner {
   }
 
   void set_special_register(Warp& w, const RegisterPreset& p) {
-    uint32_t* d = reg<uint32_t>(w, p.register_offset);
+    uint32_t* d = register_lanes<uint32_t>(w, p.register_offset);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
     uint32_t threads = launch_.num_block_threads();
@@ -287,7 +287,7 @@ class BlockRunner {
   void run_single_warp(uint64_t first_thread, uint32_t lanes) {
     Warp w = begin_warp(0, uint32_t(first_thread), lanes);
     run_warp(w, kernel_code_);
-    num_executed_ += w.num_executed;
+    num_executed_ops_ += w.num_executed_ops;
   }
 
   void run_warps_of_block(uint32_t threads) {
@@ -303,15 +303,15 @@ class BlockRunner {
         [&] {
           if (block_.race_detector) block_.race_detector->forget_accesses();
         });
-    for (Warp& w : warps) num_executed_ += w.num_executed;
+    for (Warp& w : warps) num_executed_ops_ += w.num_executed_ops;
   }
 
   const KernelLaunch& launch_;
   const TranslatedKernel& kernel_code_;
-  uint32_t blocks_in_warp_ = 1, num_warps_ = 1, num_register_files_ = 1;
+  uint32_t blocks_per_warp_ = 1, num_warps_ = 1, num_register_files_ = 1;
   ThreadBlock block_;
   std::vector<std::unique_ptr<std::byte, AlignedDeleter>> register_files_;
-  uint64_t num_executed_ = 0;
+  uint64_t num_executed_ops_ = 0;
 };
 
 }  // namespace

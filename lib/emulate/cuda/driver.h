@@ -33,12 +33,13 @@ struct ThreadBlock {
   Dim3 block_id{};
   bool shares_warp = false;
   std::vector<std::byte> shared_memory, local_memory;
-  std::vector<uint8_t> is_stored;        // for each byte of `shared_memory`: 1 if a thread has stored it
+  std::vector<uint8_t> is_byte_stored;        // for each byte of `shared_memory`: 1 if a thread has stored it
   std::unique_ptr<RaceDetector> race_detector;
   RecentRanges recent_ranges;
 };
 
-// Returns the fault of the first failing group of blocks; if none fails, `executed` is the sum of Warp::num_executed.
+// Returns the fault of the first failing group of blocks; if none fails, `executed` is the sum of
+// Warp::num_executed_ops.
 std::optional<KernelFault> run_launch(const KernelLaunch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws KernelFault.

@@ -15,10 +15,10 @@ void find_post_dominators(std::vector<ControlFlow::BasicBlock>& blocks) {
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
   for (uint32_t b = 0; b < end; b++) {
     for (uint32_t s : blocks[b].successors) predecessors[s].push_back(b);
-    if (blocks[b].ends_here) predecessors[end].push_back(b);
+    if (blocks[b].may_return) predecessors[end].push_back(b);
   }
   // the post-order of the reversed graph, starting at the exit
-  std::vector<uint32_t> order, number(blocks.size() + 1, kNone);
+  std::vector<uint32_t> order, number(blocks.size() + 1, kNoIndex);
   std::vector<bool> seen(blocks.size() + 1);
   std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
   seen[end] = true;
@@ -33,7 +33,7 @@ void find_post_dominators(std::vector<ControlFlow::BasicBlock>& blocks) {
       stack.pop_back();
     }
   }
-  std::vector<uint32_t> post_dominator(blocks.size() + 1, kNone);
+  std::vector<uint32_t> post_dominator(blocks.size() + 1, kNoIndex);
   post_dominator[end] = end;
   auto common = [&](uint32_t a, uint32_t b) {
     while (a != b) {
@@ -45,13 +45,13 @@ void find_post_dominators(std::vector<ControlFlow::BasicBlock>& blocks) {
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = order.size() - 1; i-- > 0;) {
-      uint32_t node = order[i], found = blocks[node].ends_here ? end : kNone;
+      uint32_t node = order[i], found = blocks[node].may_return ? end : kNoIndex;
       for (uint32_t s : blocks[node].successors)
-        if (post_dominator[s] != kNone) found = found == kNone ? s : common(found, s);
+        if (post_dominator[s] != kNoIndex) found = found == kNoIndex ? s : common(found, s);
       if (post_dominator[node] != found) post_dominator[node] = found, changed = true;
     }
   }
-  for (uint32_t b = 0; b < end; b++) blocks[b].post_dominator = post_dominator[b] == end ? kNone : post_dominator[b];
+  for (uint32_t b = 0; b < end; b++) blocks[b].post_dominator = post_dominator[b] == end ? kNoIndex : post_dominator[b];
 }
 
 }  // namespace
@@ -77,12 +77,12 @@ ControlFlow ControlFlow::analyze_code(const TranslatedKernel& code) {
   }
   for (BasicBlock& b : flow.blocks) {
     const Op& last = ops[b.end - 1];
-    bool falls = last.guard != kNone || (!is_jump(last) && !is_end(last));
+    bool falls = last.guard != kNoIndex || (!is_jump(last) && !is_end(last));
     if (last.run == jump_handler()) b.successors.push_back(flow.block_index_of_op[size_t(last.immediate)]);
     if (last.run == table_jump_handler())
       for (uint32_t n = 0; n < last.num_more_operands; n++)
         b.successors.push_back(flow.block_index_of_op[code.jump_targets[size_t(last.immediate) + n]]);
-    b.ends_here = is_end(last) || (falls && b.end == ops.size());
+    b.may_return = is_end(last) || (falls && b.end == ops.size());
     if (falls && b.end < ops.size()) b.successors.push_back(flow.block_index_of_op[b.end]);
   }
   find_post_dominators(flow.blocks);
@@ -94,8 +94,8 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   std::vector<bool> is_meeting(flow.blocks.size());
   for (const ControlFlow::BasicBlock& b : flow.blocks) {
     const Op& last = code.ops[b.end - 1];
-    bool parts = (last.run == jump_handler() && last.guard != kNone) || last.run == table_jump_handler();
-    if (parts && b.post_dominator != kNone) is_meeting[b.post_dominator] = true;
+    bool parts = (last.run == jump_handler() && last.guard != kNoIndex) || last.run == table_jump_handler();
+    if (parts && b.post_dominator != kNoIndex) is_meeting[b.post_dominator] = true;
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
@@ -109,12 +109,12 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
     }
     ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
     new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
-    if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join_op = b.post_dominator;
+    if (is_jump(ops.back()) && b.post_dominator != kNoIndex) ops.back().join_op = b.post_dominator;
     if (ops.back().run == jump_handler()) ops.back().immediate = flow.block_index_of_op[size_t(ops.back().immediate)];
   }
   for (Op& op : ops) {
     if (op.run == jump_handler()) op.immediate = begins[size_t(op.immediate)];
-    if (is_jump(op) && op.join_op != kNone) op.join_op = begins[op.join_op];
+    if (is_jump(op) && op.join_op != kNoIndex) op.join_op = begins[op.join_op];
   }
   for (size_t& t : code.jump_targets) t = begins[flow.block_index_of_op[t]];
   code.ops = std::move(ops);

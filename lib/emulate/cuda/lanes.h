@@ -13,7 +13,7 @@ namespace tgc::ptx {
 // change.
 template <class D, class F>
 [[gnu::always_inline]] inline void write_lanes(Warp& w, uint32_t place, F value) {
-  D* d = reg<D>(w, place);
+  D* d = register_lanes<D>(w, place);
   if (w.active_lanes == w.occupied_lanes) {
     TGC_LANES d[i] = value(i);
     return;
@@ -28,23 +28,23 @@ template <class F>
 [[gnu::always_inline]] inline void write_predicate(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(test(i)) << i;
-  uint32_t& d = *reg<uint32_t>(w, place);
+  uint32_t& d = *register_lanes<uint32_t>(w, place);
   d = (d & ~w.active_lanes) | (mask & w.active_lanes);
 }
 
 template <class D, class F>
 void apply_unary(Warp& w, const Op& o) {
-  const D* a = reg<D>(w, o.a);
+  const D* a = register_lanes<D>(w, o.a);
   write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i])); });
 }
 template <class D, class F>
 void apply_binary(Warp& w, const Op& o) {
-  const D *a = reg<D>(w, o.a), *b = reg<D>(w, o.b);
+  const D *a = register_lanes<D>(w, o.a), *b = register_lanes<D>(w, o.b);
   write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i])); });
 }
 template <class D, class F>
 void apply_ternary(Warp& w, const Op& o) {
-  const D *a = reg<D>(w, o.a), *b = reg<D>(w, o.b), *c = reg<D>(w, o.c);
+  const D *a = register_lanes<D>(w, o.a), *b = register_lanes<D>(w, o.b), *c = register_lanes<D>(w, o.c);
   write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 

@@ -75,13 +75,13 @@ void abs_or_neg(CodeBuilder& b) {
 
 template <class T>
 void mul_wide(Warp& w, const Op& o) {
-  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
+  const T *a = register_lanes<T>(w, o.a), *b = register_lanes<T>(w, o.b);
   write_lanes<WiderOf<T>>(w, o.d, [&](int i) { return WiderOf<T>(WiderOf<T>(a[i]) * WiderOf<T>(b[i])); });
 }
 template <class T>
 void mad_wide(Warp& w, const Op& o) {
-  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
-  const auto* c = reg<UnsignedOf<WiderOf<T>>>(w, o.c);
+  const T *a = register_lanes<T>(w, o.a), *b = register_lanes<T>(w, o.b);
+  const auto* c = register_lanes<UnsignedOf<WiderOf<T>>>(w, o.c);
   write_lanes<UnsignedOf<WiderOf<T>>>(
       w, o.d, [&](int i) { return UnsignedOf<WiderOf<T>>(UnsignedOf<WiderOf<T>>(WiderOf<T>(a[i]) * b[i]) + c[i]); });
 }

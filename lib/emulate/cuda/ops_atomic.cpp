@@ -14,11 +14,11 @@ template <class T, AtomicOp kOp, Space kSpace>
 void run_atomic(Warp& w, const Op& o) {
   using U = BitsOf<T>;
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, run_atomic<T, kOp, kSpace>)) return;
+  if (!resolve_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, run_atomic<T, kOp, kSpace>)) return;
   alignas(64) U b[kNumLanes], c[kNumLanes];
-  std::memcpy(b, reg<U>(w, o.b), sizeof b);
-  std::memcpy(c, reg<U>(w, o.c), sizeof c);
-  U* d = o.num_more_operands ? reg<U>(w, o.d) : nullptr;
+  std::memcpy(b, register_lanes<U>(w, o.b), sizeof b);
+  std::memcpy(c, register_lanes<U>(w, o.c), sizeof c);
+  U* d = o.num_more_operands ? register_lanes<U>(w, o.d) : nullptr;
   for_each_active_lane(w, [&](int i) {
     U old = apply_atomic_op<kOp, T>(at.host[i], b[i], c[i]);
     if (d) d[i] = old;
@@ -89,8 +89,8 @@ void translate_atomic(CodeBuilder& b, bool returns_old_value) {
   b.check_operand_count(first + (swaps ? 3 : 2));
   Op op{.run = run, .num_more_operands = uint32_t(returns_old_value)};
   set_address(b, b.operand(first), space, op);
-  op.b = b.source(first + 1, t);
-  op.c = swaps ? b.source(first + 2, t) : op.b;
+  op.b = b.source_register(first + 1, t);
+  op.c = swaps ? b.source_register(first + 2, t) : op.b;
   if (returns_old_value) op.d = b.output_register(0, t);
   b.emit_op(op);
 }

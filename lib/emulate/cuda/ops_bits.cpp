@@ -16,12 +16,12 @@ using ReverseBits = decltype([]<class T>(T a) {
 
 template <class F>
 void run_predicate_op(Warp& w, const Op& o) {
-  uint32_t& d = *reg<uint32_t>(w, o.d);
-  uint32_t value = F()(*reg<uint32_t>(w, o.a), *reg<uint32_t>(w, o.b));
+  uint32_t& d = *register_lanes<uint32_t>(w, o.d);
+  uint32_t value = F()(*register_lanes<uint32_t>(w, o.a), *register_lanes<uint32_t>(w, o.b));
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 void run_predicate_not(Warp& w, const Op& o) {
-  uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
+  uint32_t &d = *register_lanes<uint32_t>(w, o.d), value = ~*register_lanes<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
@@ -46,8 +46,8 @@ void translate_unary_logic(CodeBuilder& b) {
 template <class T, bool kLeft>
 void run_shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
-  const T* a = reg<T>(w, o.a);
-  const uint32_t* n = reg<uint32_t>(w, o.b);
+  const T* a = register_lanes<T>(w, o.a);
+  const uint32_t* n = register_lanes<uint32_t>(w, o.b);
   write_lanes<T>(w, o.d, [&](int i) {
     if constexpr (kLeft) return n[i] < kBits ? T(UnsignedOf<T>(a[i]) << (n[i] & (kBits - 1))) : T(0);
     else if constexpr (std::is_signed_v<T>) return T(a[i] >> (n[i] < kBits ? n[i] : kBits - 1));
@@ -87,7 +87,7 @@ void translate_funnel_shift(CodeBuilder& b) {
 template <class T, int kWhat>
 void count_bits(Warp& w, const Op& o) {
   using U = UnsignedOf<T>;
-  const T* a = reg<T>(w, o.a);
+  const T* a = register_lanes<T>(w, o.a);
   write_lanes<uint32_t>(w, o.d, [&](int i) {
     if constexpr (kWhat == 0) return uint32_t(std::popcount(U(a[i])));
     if constexpr (kWhat == 1) return uint32_t(std::countl_zero(U(a[i])));
@@ -117,8 +117,8 @@ T extract_bit_field(T a, uint32_t at, uint32_t n) {
 }
 template <class T>
 void run_bit_extract(Warp& w, const Op& o) {
-  const T* a = reg<T>(w, o.a);
-  const uint32_t *at = reg<uint32_t>(w, o.b), *n = reg<uint32_t>(w, o.c);
+  const T* a = register_lanes<T>(w, o.a);
+  const uint32_t *at = register_lanes<uint32_t>(w, o.b), *n = register_lanes<uint32_t>(w, o.c);
   write_lanes<T>(w, o.d, [&](int i) { return extract_bit_field(a[i], at[i], n[i]); });
 }
 void bfe(CodeBuilder& b) {
@@ -132,8 +132,8 @@ template <class T>
 void run_bit_insert(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   const uint32_t* more = w.operands + o.more_operands;
-  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
-  const uint32_t *at = reg<uint32_t>(w, more[0]), *n = reg<uint32_t>(w, more[1]);
+  const T *a = register_lanes<T>(w, o.a), *b = register_lanes<T>(w, o.b);
+  const uint32_t *at = register_lanes<uint32_t>(w, more[0]), *n = register_lanes<uint32_t>(w, more[1]);
   write_lanes<T>(w, o.d, [&](int i) {
     uint32_t p = at[i] & 255, c = n[i] & 255;
     if (p >= kBits || c == 0) return b[i];
@@ -148,16 +148,17 @@ void bfi(CodeBuilder& b) {
   b.refuse_more_modifiers();
   b.check_operand_count(5);
   Op op{.run = t == Type::B32 ? run_bit_insert<uint32_t> : run_bit_insert<uint64_t>,
-        .a = b.source(1, t),
-        .b = b.source(2, t)};
-  uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
+        .a = b.source_register(1, t),
+        .b = b.source_register(2, t)};
+  uint32_t more[] = {b.source_register(3, Type::U32), b.source_register(4, Type::U32)};
   op.d = b.output_register(0, t);
   b.emit_op(op, {}, more);
 }
 
 // lop3 applies any function of three bits, given as an 8-entry truth table, to each bit position of a, b and c.
 void run_lop3(Warp& w, const Op& o) {
-  const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
+  const uint32_t *a = register_lanes<uint32_t>(w, o.a), *b = register_lanes<uint32_t>(w, o.b),
+                 *c = register_lanes<uint32_t>(w, o.c);
   uint32_t table = o.num_more_operands;
   write_lanes<uint32_t>(w, o.d, [&](int i) {
     uint32_t out = 0;
@@ -174,9 +175,9 @@ void lop3(CodeBuilder& b) {
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
     b.throw_error("the truth table is not a number from 0 to 255");
   Op op{.run = run_lop3,
-        .a = b.source(1, t),
-        .b = b.source(2, t),
-        .c = b.source(3, t),
+        .a = b.source_register(1, t),
+        .b = b.source_register(2, t),
+        .c = b.source_register(3, t),
         .num_more_operands = uint32_t(b.operand(4).bits)};
   op.d = b.output_register(0, t);
   b.emit_op(op);

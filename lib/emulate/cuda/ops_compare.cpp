@@ -38,7 +38,7 @@ enum class BoolForm : int64_t { Pred, F32, F16, B32 };
 // first combines `mask` with predicate c by AND, OR or XOR. Op::immediate: bit 0 negates c; the other bits are a
 // BoolForm.
 void write_compare_result(Warp& w, const Op& o, uint32_t mask) {
-  uint32_t c = *reg<uint32_t>(w, o.c);
+  uint32_t c = *register_lanes<uint32_t>(w, o.c);
   if (o.immediate & 1) c = ~c;
   mask = o.num_more_operands == 1   ? mask & c
          : o.num_more_operands == 2 ? mask | c
@@ -46,7 +46,7 @@ void write_compare_result(Warp& w, const Op& o, uint32_t mask) {
                                     : mask;
   switch (BoolForm(o.immediate >> 1)) {
     case BoolForm::Pred: {
-      uint32_t& d = *reg<uint32_t>(w, o.d);
+      uint32_t& d = *register_lanes<uint32_t>(w, o.d);
       d = (d & ~w.active_lanes) | (mask & w.active_lanes);
       break;
     }
@@ -59,14 +59,14 @@ void write_compare_result(Warp& w, const Op& o, uint32_t mask) {
 template <class As, int kCompare>
 void run_compare(Warp& w, const Op& o) {
   using S = typename As::Bits;
-  const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
+  const S *a = register_lanes<S>(w, o.a), *b = register_lanes<S>(w, o.b);
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode_float(a[i]), As::decode_float(b[i]))) << i;
   write_compare_result(w, o, mask);
 }
 // In "setp p|q", q is the negation of the comparison's result, which p receives.
 void negate_predicate(Warp& w, const Op& o) {
-  uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
+  uint32_t &d = *register_lanes<uint32_t>(w, o.d), value = ~*register_lanes<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
@@ -106,7 +106,7 @@ OpFunction find_compare_handler(Type t, int c, bool ftz) {
 // In "setp p|q" of f16x2 or bf16x2, p is the result for the lower halves, q for the upper halves.
 template <class As, int kCompare>
 void run_pair_compare(Warp& w, const Op& o) {
-  const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
+  const uint32_t *a = register_lanes<uint32_t>(w, o.a), *b = register_lanes<uint32_t>(w, o.b);
   uint32_t low = 0, high = 0;
   for (int i = 0; i < kNumLanes; i++) {
     low |= uint32_t(compare<kCompare>(As::decode_float(uint16_t(a[i])), As::decode_float(uint16_t(b[i])))) << i;
@@ -144,7 +144,7 @@ void add_combined_predicate(CodeBuilder& b, Op& op, const CompareModifiers& test
   b.check_operand_count(test.combine ? 4 : 3);
   op.num_more_operands = test.combine;
   if (!test.combine) return;
-  op.c = b.source(3, Type::Pred);
+  op.c = b.source_register(3, Type::Pred);
   op.immediate = b.operand(3).is_negated;
 }
 
@@ -157,7 +157,7 @@ void setp(CodeBuilder& b) {
     Op op{.run = test.ftz || test.combine ? nullptr : pair_compare_handler(t, test.compare)};
     if (!op.run || b.operand(0).second_register < 0)
       b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
-    op.a = b.source(1, t), op.b = b.source(2, t);
+    op.a = b.source_register(1, t), op.b = b.source_register(2, t);
     op.d = b.output_register(0, Type::Pred);
     uint32_t upper[] = {
         b.output_register(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_register}, Type::Pred)};
@@ -167,7 +167,7 @@ void setp(CodeBuilder& b) {
   if (!run) b.throw_error("the comparison does not go with its type or modifiers");
   Op op{.run = run};
   add_combined_predicate(b, op, test);
-  op.a = b.source(1, t), op.b = b.source(2, t);
+  op.a = b.source_register(1, t), op.b = b.source_register(2, t);
   int32_t second = b.operand(0).second_register;
   if (second < 0) {
     op.d = b.output_register(0, Type::Pred);
@@ -196,15 +196,15 @@ void set(CodeBuilder& b) {
   Op op{.run = run};
   add_combined_predicate(b, op, test);
   op.immediate |= int64_t(result) << 1;
-  op.a = b.source(1, t), op.b = b.source(2, t);
+  op.a = b.source_register(1, t), op.b = b.source_register(2, t);
   op.d = b.output_register(0, d);
   b.emit_op(op);
 }
 
 template <class T>
 void run_select(Warp& w, const Op& o) {
-  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
-  uint32_t p = *reg<uint32_t>(w, o.c);
+  const T *a = register_lanes<T>(w, o.a), *b = register_lanes<T>(w, o.b);
+  uint32_t p = *register_lanes<uint32_t>(w, o.c);
   write_lanes<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
 }
 void selp(CodeBuilder& b) {
@@ -213,7 +213,7 @@ void selp(CodeBuilder& b) {
   b.check_operand_count(4);
   OpFunction run = run_with_unsigned(bits(t), [](auto x) -> OpFunction { return run_select<decltype(x)>; });
   if (!run) b.throw_type_error(t);
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
+  Op op{.run = run, .a = b.source_register(1, t), .b = b.source_register(2, t), .c = b.source_register(3, Type::Pred)};
   if (b.operand(3).is_negated) std::swap(op.a, op.b);
   op.d = b.output_register(0, t);
   b.emit_op(op);
@@ -221,8 +221,8 @@ void selp(CodeBuilder& b) {
 
 template <class T, class C>
 void run_select_by_sign(Warp& w, const Op& o) {
-  const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
-  const C* c = reg<C>(w, o.c);
+  const T *a = register_lanes<T>(w, o.a), *b = register_lanes<T>(w, o.b);
+  const C* c = register_lanes<C>(w, o.c);
   write_lanes<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
 }
 void slct(CodeBuilder& b) {
@@ -237,7 +237,7 @@ void slct(CodeBuilder& b) {
 
 template <class T, int kTest>
 void run_float_test(Warp& w, const Op& o) {
-  const T* a = reg<T>(w, o.a);
+  const T* a = register_lanes<T>(w, o.a);
   write_predicate(w, o.d, [&](int i) {
     switch (kTest) {
       case 0: return bool(std::isfinite(a[i]));
@@ -265,18 +265,18 @@ void testp(CodeBuilder& b) {
 
 template <class T>
 void run_register_copy(Warp& w, const Op& o) {
-  const T* a = reg<T>(w, o.a);
+  const T* a = register_lanes<T>(w, o.a);
   write_lanes<T>(w, o.d, [&](int i) { return a[i]; });
 }
 void run_predicate_copy(Warp& w, const Op& o) {
-  uint32_t &d = *reg<uint32_t>(w, o.d), a = *reg<uint32_t>(w, o.a);
+  uint32_t &d = *register_lanes<uint32_t>(w, o.d), a = *register_lanes<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (a & w.active_lanes);
 }
 template <class Whole, class Part>
 void pack(Warp& w, const Op& o) {
   constexpr uint32_t kParts = sizeof(Whole) / sizeof(Part);
   const Part* parts[kParts];
-  for (uint32_t n = 0; n < kParts; n++) parts[n] = reg<Part>(w, w.operands[o.more_operands + n]);
+  for (uint32_t n = 0; n < kParts; n++) parts[n] = register_lanes<Part>(w, w.operands[o.more_operands + n]);
   write_lanes<Whole>(w, o.d, [&](int i) {
     Whole out = 0;
     for (uint32_t n = 0; n < kParts; n++) out |= Whole(parts[n][i]) << (8 * sizeof(Part) * n);
@@ -286,29 +286,29 @@ void pack(Warp& w, const Op& o) {
 template <class Whole, class Part>
 void unpack(Warp& w, const Op& o) {
   Whole a[kNumLanes];
-  std::memcpy(a, reg<Whole>(w, o.a), sizeof a);
+  std::memcpy(a, register_lanes<Whole>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < sizeof(Whole) / sizeof(Part); n++)
     write_lanes<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
 }
 
 void pack_bytes(Warp& w, const Op& o) {
-  const uint16_t *low = reg<uint16_t>(w, w.operands[o.more_operands]),
-                 *high = reg<uint16_t>(w, w.operands[o.more_operands + 1]);
+  const uint16_t *low = register_lanes<uint16_t>(w, w.operands[o.more_operands]),
+                 *high = register_lanes<uint16_t>(w, w.operands[o.more_operands + 1]);
   write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
 }
 void unpack_bytes(Warp& w, const Op& o) {
   uint16_t a[kNumLanes];
-  std::memcpy(a, reg<uint16_t>(w, o.a), sizeof a);
+  std::memcpy(a, register_lanes<uint16_t>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < 2; n++)
     write_lanes<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
 }
 
 struct PackedLayout {
-  unsigned whole_bits, count;
+  unsigned packed_bits, count;
   OpFunction pack, unpack;
-  Type part;
+  Type part_type;
 };
-constexpr PackedLayout kParts[] = {
+constexpr PackedLayout kPackedLayouts[] = {
     {16, 2, pack_bytes, unpack_bytes, Type::B8},
     {32, 2, pack<uint32_t, uint16_t>, unpack<uint32_t, uint16_t>, Type::B16},
     {64, 2, pack<uint64_t, uint32_t>, unpack<uint64_t, uint32_t>, Type::B32},
@@ -319,15 +319,15 @@ constexpr PackedLayout kParts[] = {
 
 void translate_list_mov(CodeBuilder& b, Type t, bool packs) {
   const Operand& list = b.operand(packs ? 1 : 0);
-  for (const PackedLayout& p : kParts) {
-    if (p.whole_bits != bits(t) || p.count != list.parts.size()) continue;
+  for (const PackedLayout& p : kPackedLayouts) {
+    if (p.packed_bits != bits(t) || p.count != list.parts.size()) continue;
     if (packs) {
-      std::vector<uint32_t> parts = b.sources(list, p.count, p.part);
+      std::vector<uint32_t> parts = b.source_registers(list, p.count, p.part_type);
       uint32_t d = b.output_register(0, t);
       return b.emit_op({.run = p.pack, .d = d}, {}, parts);
     }
-    uint32_t a = b.source(1, t);
-    return b.emit_op({.run = p.unpack, .a = a}, b.output_registers(list, p.count, p.part), {});
+    uint32_t a = b.source_register(1, t);
+    return b.emit_op({.run = p.unpack, .a = a}, b.output_registers(list, p.count, p.part_type), {});
   }
   b.throw_error("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(ptx_name(t)));
 }
@@ -340,7 +340,7 @@ void mov(CodeBuilder& b) {
   if (b.operand(0).kind == Operand::List) return translate_list_mov(b, t, false);
   if (t == Type::Pred) {
     if (b.operand(1).is_negated) b.throw_error("a negated predicate is read");
-    uint32_t a = b.source(1, t);
+    uint32_t a = b.source_register(1, t);
     return b.emit_op({.run = run_predicate_copy, .d = b.output_register(0, t), .a = a});
   }
   OpFunction run =
@@ -352,7 +352,7 @@ void mov(CodeBuilder& b) {
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)
                                                   : t;
-  uint32_t a = b.source(1, as);
+  uint32_t a = b.source_register(1, as);
   b.emit_op({.run = run, .d = b.output_register(0, t), .a = a});
 }
 

@@ -23,21 +23,21 @@ void pop_waiting_lanes(Warp& w) {
     Warp::WaitingLanes& top = w.waiting_lanes[w.waiting_depth--];
     uint32_t lanes = top.lanes & w.alive_lanes;
     if (!lanes) continue;
-    w.path_lanes = lanes, w.pc = top.pc, current_join(w) = top.join_op;
+    w.lanes_at_pc = lanes, w.pc = top.pc, current_join(w) = top.join_op;
     return;
   }
-  w.path_lanes = 0;
+  w.lanes_at_pc = 0;
   w.state = Warp::Done;
 }
 
-// The lanes `taken` continue at op `target`, the others at op `other`. They reconverge at op `join`; kNone: they do not
-// reconverge.
+// The lanes `taken` continue at op `target`, the others at op `other`. They reconverge at op `join`; kNoIndex: they do
+// not reconverge.
 void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
-  uint32_t rest = w.path_lanes & ~taken;
-  if (join != current_join(w) && join != kNone) push_waiting_lanes(w, join, current_join(w), w.path_lanes);
+  uint32_t rest = w.lanes_at_pc & ~taken;
+  if (join != current_join(w) && join != kNoIndex) push_waiting_lanes(w, join, current_join(w), w.lanes_at_pc);
   if (other != join) push_waiting_lanes(w, other, join, rest);
   if (target == join) return pop_waiting_lanes(w);
-  w.path_lanes = taken, w.pc = target, current_join(w) = join;
+  w.lanes_at_pc = taken, w.pc = target, current_join(w) = join;
 }
 
 void count_jump(Warp& w, const Op& o) {
@@ -47,13 +47,13 @@ void count_jump(Warp& w, const Op& o) {
 
 void run_jump(Warp& w, const Op& o) {
   count_jump(w, o);
-  if (w.active_lanes == w.path_lanes) w.pc = uint32_t(o.immediate);
+  if (w.active_lanes == w.lanes_at_pc) w.pc = uint32_t(o.immediate);
   else diverge(w, w.active_lanes, uint32_t(o.immediate), w.pc, o.join_op);
 }
 
 void run_table_jump(Warp& w, const Op& o) {
   count_jump(w, o);
-  const uint32_t* index = reg<uint32_t>(w, o.a);
+  const uint32_t* index = register_lanes<uint32_t>(w, o.a);
   int first = std::countr_zero(w.active_lanes);
   uint32_t n = index[first], same = 0;
   for_each_active_lane(w, [&](int i) {
@@ -63,20 +63,20 @@ void run_table_jump(Warp& w, const Op& o) {
     same |= uint32_t(index[i] == n) << i;
   });
   uint32_t target = uint32_t(w.block->launch->code->jump_targets[size_t(o.immediate) + n]);
-  if (same == w.path_lanes) w.pc = target;
+  if (same == w.lanes_at_pc) w.pc = target;
   // the other lanes execute this jump again, with their own indices
   else diverge(w, same, target, w.pc - 1, o.join_op);
 }
 
 void run_join(Warp& w, const Op&) {
-  w.num_executed -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction
+  w.num_executed_ops -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction
   if (current_join(w) == w.pc - 1) pop_waiting_lanes(w);
 }
 
 void run_end(Warp& w, const Op&) {
   w.alive_lanes &= ~w.active_lanes;
-  w.path_lanes &= ~w.active_lanes;
-  if (w.path_lanes == 0) pop_waiting_lanes(w);
+  w.lanes_at_pc &= ~w.active_lanes;
+  if (w.lanes_at_pc == 0) pop_waiting_lanes(w);
 }
 
 void run_barrier(Warp& w, const Op& o) {
@@ -106,7 +106,7 @@ void brx(CodeBuilder& b) {
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (b.operand(1).kind != Operand::Name) b.throw_error("no branch targets follow");
-  Op op{.run = table_jump_handler(), .a = b.source(0, Type::U32)};
+  Op op{.run = table_jump_handler(), .a = b.source_register(0, Type::U32)};
   b.emit_table_jump(op, b.operand(1).name);
 }
 
@@ -184,12 +184,12 @@ void run_warp(Warp& w, const TranslatedKernel& code) {
   w.state = Warp::Running;
   do {
     const Op& o = ops[w.pc++];
-    w.active_lanes = w.path_lanes;
-    if (o.guard != kNone) {
-      w.active_lanes &= *reg<uint32_t>(w, o.guard) ^ o.guard_flip_mask;
+    w.active_lanes = w.lanes_at_pc;
+    if (o.guard != kNoIndex) {
+      w.active_lanes &= *register_lanes<uint32_t>(w, o.guard) ^ o.guard_flip_mask;
       if (!w.active_lanes) continue;
     }
-    w.num_executed += uint64_t(std::popcount(w.active_lanes));
+    w.num_executed_ops += uint64_t(std::popcount(w.active_lanes));
     o.run(w, o);
   } while (w.state == Warp::Running);
 }

@@ -18,7 +18,7 @@ using RegisterOf = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is
 
 template <class S, class D, bool kSat>
 void int_to_int(Warp& w, const Op& o) {
-  const auto* a = reg<RegisterOf<S>>(w, o.a);
+  const auto* a = register_lanes<RegisterOf<S>>(w, o.a);
   write_lanes<RegisterOf<D>>(w, o.d, [&](int i) {
     S x = S(a[i]);
     if constexpr (kSat) {
@@ -76,7 +76,8 @@ template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
   using V = decltype(S::decode_float({}));
   V whole[kNumLanes];
-  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
+  read_rounded_lanes<S>(register_lanes<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2),
+                        o.num_more_operands & 1, whole);
   write_lanes<RegisterOf<D>>(w, o.d, [&](int i) {
     V x = whole[i];
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
@@ -90,7 +91,7 @@ void float_to_int(Warp& w, const Op& o) {
 
 template <class S, class D>
 [[gnu::noinline]] void int_to_native(Warp& w, const Op& o) {
-  const auto* a = reg<RegisterOf<S>>(w, o.a);
+  const auto* a = register_lanes<RegisterOf<S>>(w, o.a);
   bool sat = o.num_more_operands;
   write_lanes<D>(w, o.d, [&](int i) {
     D x = D(S(a[i]));
@@ -131,7 +132,7 @@ struct SmallConversion {
 template <class S>
 void int_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  const auto* a = reg<RegisterOf<S>>(w, o.a);
+  const auto* a = register_lanes<RegisterOf<S>>(w, o.a);
   write_lanes<uint16_t>(w, o.d, [&](int i) {
     double x;
     if constexpr (sizeof(S) == 8) x = round_to_odd(a[i]);
@@ -142,7 +143,7 @@ void int_to_small(Warp& w, const Op& o) {
 
 template <class S, class D>
 [[gnu::noinline]] void float_to_native(Warp& w, const Op& o) {
-  const auto* a = reg<typename S::Bits>(w, o.a);
+  const auto* a = register_lanes<typename S::Bits>(w, o.a);
   bool ftz = o.num_more_operands & 1, sat = o.num_more_operands & 2;
   write_lanes<D>(w, o.d, [&](int i) {
     auto in = S::decode_float(a[i]);
@@ -158,7 +159,8 @@ template <class S, class D>
 template <class S, class D>
 void float_to_integral(Warp& w, const Op& o) {
   decltype(S::decode_float({})) whole[kNumLanes];
-  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
+  read_rounded_lanes<S>(register_lanes<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2),
+                        o.num_more_operands & 1, whole);
   bool sat = o.num_more_operands & 2;
   write_lanes<D>(w, o.d, [&](int i) {
     D x = D(whole[i]);
@@ -167,13 +169,13 @@ void float_to_integral(Warp& w, const Op& o) {
 }
 template <bool kBf>
 void single_to_small(Warp& w, const Op& o) {
-  const float* a = reg<float>(w, o.a);
+  const float* a = register_lanes<float>(w, o.a);
   write_lanes<uint16_t>(w, o.d, [&](int i) { return kBf ? float_to_bf16(a[i]) : float_to_half(a[i]); });
 }
 template <class S>
 void float_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  const auto* a = reg<typename S::Bits>(w, o.a);
+  const auto* a = register_lanes<typename S::Bits>(w, o.a);
   if (conversion.type == Type::TF32)
     write_lanes<uint32_t>(w, o.d, [&](int i) { return conversion.convert(double(S::decode_float(a[i]))); });
   else
@@ -183,7 +185,7 @@ template <class S>
 void float_to_integral_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   decltype(S::decode_float({})) whole[kNumLanes];
-  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
+  read_rounded_lanes<S>(register_lanes<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
   write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.convert(double(whole[i]))); });
 }
 
@@ -191,7 +193,7 @@ void float_to_integral_small(Warp& w, const Op& o) {
 template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
+  const float *a = register_lanes<float>(w, o.a), *b = register_lanes<float>(w, o.b);
   write_lanes<D>(w, o.d, [&](int i) {
     return D(conversion.convert(double(a[i])) << (4 * sizeof(D)) | conversion.convert(double(b[i])));
   });
@@ -200,7 +202,7 @@ template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const FloatLayout& from = layout_of_float_type(Type(o.num_more_operands));
-  const S* a = reg<S>(w, o.a);
+  const S* a = register_lanes<S>(w, o.a);
   constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
   write_lanes<D>(w, o.d, [&](int i) {
     uint32_t high = conversion.convert(decode_float(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
@@ -209,14 +211,14 @@ void pair_to_pair(Warp& w, const Op& o) {
 }
 
 struct ConvertModifiers {
-  int whole = -1;     // index in rni, rzi, rmi, rpi; -1: none
+  int integral_rounding = -1;     // index in rni, rzi, rmi, rpi; -1: none
   int rounding = -1;  // index in rn, rz, rm, rp, rna; -1: none
   bool ftz = false, sat = false, finite = false, relu = false;
 };
-ConvertModifiers parse_modifiers(CodeBuilder& b) {
+ConvertModifiers parse_convert_modifiers(CodeBuilder& b) {
   ConvertModifiers m;
   for (;;) {
-    if (int n = b.accept_any_modifier({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
+    if (int n = b.accept_any_modifier({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.integral_rounding = n;
     else if (int r = b.accept_any_modifier({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
     else if (b.accept_modifier("ftz")) m.ftz = true;
     else if (b.accept_modifier("sat")) m.sat = true;
@@ -226,7 +228,7 @@ ConvertModifiers parse_modifiers(CodeBuilder& b) {
   }
 }
 
-bool is_small(Type t) { return t == Type::F16 || t == Type::BF16; }
+bool is_16_bit_float(Type t) { return t == Type::F16 || t == Type::BF16; }
 bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 
 // Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp; -1: rn.
@@ -241,7 +243,7 @@ OpFunction handler_with_rounding(int rounding) {
 OpFunction scalar_conversion_handler(Type d, Type s, const ConvertModifiers& m, Op& op) {
   SmallConversion conversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
   op.immediate = conversion.encode_as_immediate();
-  op.num_more_operands = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
+  op.num_more_operands = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.integral_rounding, 0)) << 2;
   if (is_integer(s) && is_integer(d))
     return dispatch_on_integer_type(s, [&](auto from) {
       using S = decltype(from);
@@ -254,7 +256,7 @@ OpFunction scalar_conversion_handler(Type d, Type s, const ConvertModifiers& m, 
     op.num_more_operands = m.sat;
     return dispatch_on_integer_type(s, [&](auto from) -> OpFunction {
       using S = decltype(from);
-      if (is_small(d)) return int_to_small<S>;
+      if (is_16_bit_float(d)) return int_to_small<S>;
       if (d == Type::F32) return handler_with_rounding<int_to_native<S, float>>(m.rounding);
       return d == Type::F64 ? handler_with_rounding<int_to_native<S, double>>(m.rounding) : nullptr;
     });
@@ -265,15 +267,16 @@ OpFunction scalar_conversion_handler(Type d, Type s, const ConvertModifiers& m, 
       return dispatch_on_integer_type(d, [&](auto to) -> OpFunction { return float_to_int<S, decltype(to)>; });
     });
   }
-  if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
-  if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
+  if (!is_16_bit_float(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
+  if (s == Type::F32 && is_16_bit_float(d) && m.rounding <= 0 && m.integral_rounding < 0 && !m.sat && !m.relu &&
+      !m.finite && !m.ftz)
     return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
   return dispatch_on_float_type(s, [&](auto from) -> OpFunction {
     using S = decltype(from);
-    if (is_small(d) || d == Type::TF32) {
-      return m.whole >= 0 && d != Type::TF32 ? float_to_integral_small<S> : float_to_small<S>;
+    if (is_16_bit_float(d) || d == Type::TF32) {
+      return m.integral_rounding >= 0 && d != Type::TF32 ? float_to_integral_small<S> : float_to_small<S>;
     }
-    if (m.whole >= 0) return d == Type::F32 ? float_to_integral<S, float> : float_to_integral<S, double>;
+    if (m.integral_rounding >= 0) return d == Type::F32 ? float_to_integral<S, float> : float_to_integral<S, double>;
     return d == Type::F32 ? handler_with_rounding<float_to_native<S, float>>(m.rounding)
                           : handler_with_rounding<float_to_native<S, double>>(m.rounding);
   });
@@ -285,28 +288,29 @@ void convert_pair(CodeBuilder& b, Type d, Type s, const ConvertModifiers& m) {
   if (s == Type::F32 && info_of_type(d).count == 2) {
     b.check_operand_count(3);
     op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;
-    op.a = b.source(1, s), op.b = b.source(2, s);
+    op.a = b.source_register(1, s), op.b = b.source_register(2, s);
   } else {
     b.check_operand_count(2);
     if (info_of_type(s).count != 2 || info_of_type(d).count != 2 || bits(s) == bits(d))
       b.throw_error("its types do not go together");
     op.run =
         bits(d) == 16 ? OpFunction(pair_to_pair<uint16_t, uint32_t>) : OpFunction(pair_to_pair<uint32_t, uint16_t>);
-    op.a = b.source(1, s);
+    op.a = b.source_register(1, s);
   }
   op.d = b.output_register(0, d);
   b.emit_op(op);
 }
 
 void cvt(CodeBuilder& b) {
-  ConvertModifiers m = parse_modifiers(b);
+  ConvertModifiers m = parse_convert_modifiers(b);
   Type d = b.expect_type(), s = b.expect_type();
   b.refuse_more_modifiers();
   if (info_of_type(d).count == 2 || info_of_type(s).count == 2) return convert_pair(b, d, s, m);
   b.check_operand_count(2);
-  bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
+  bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.integral_rounding < 0;
   bool from_integer = is_integer(s) && is_float(d);
-  if (is_float(s) && is_integer(d) && m.whole < 0) b.throw_error("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
+  if (is_float(s) && is_integer(d) && m.integral_rounding < 0)
+    b.throw_error("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
   if ((narrows || from_integer) && m.rounding < 0) b.throw_error("a rounding is missing", ".rn, .rz, .rm or .rp");
   if (m.rounding == 4 && d != Type::TF32) b.throw_error(".rna goes with .tf32 alone");
   Op op;
@@ -314,14 +318,14 @@ void cvt(CodeBuilder& b) {
     op.run = scalar_conversion_handler(d, s, m, op);
   } else if (s == Type::F32) {
     op.run = [](Warp& w, const Op& o) {  // .rna: ties are rounded away from zero
-      const uint32_t* a = reg<uint32_t>(w, o.a);
+      const uint32_t* a = register_lanes<uint32_t>(w, o.a);
       write_lanes<uint32_t>(w, o.d,
                       [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });
     };
   }
   if (!op.run) b.throw_error("its types do not go together");
-  op.a = b.source(1, s, Width::Wider);
-  op.d = b.output_register(0, d, Width::Wider);
+  op.a = b.source_register(1, s, WidthRule::Wider);
+  op.d = b.output_register(0, d, WidthRule::Wider);
   b.emit_op(op);
 }
 
@@ -329,7 +333,7 @@ void cvt(CodeBuilder& b) {
 // base.
 template <bool kToGeneric>
 void run_window_move(Warp& w, const Op& o) {
-  const uint64_t* a = reg<uint64_t>(w, o.a);
+  const uint64_t* a = register_lanes<uint64_t>(w, o.a);
   uint64_t base = uint64_t(o.immediate);
   write_lanes<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
 }
@@ -341,7 +345,9 @@ void cvta(CodeBuilder& b) {
   b.check_operand_count(2);
   if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindowAddress : space == 3 ? kLocalWindowAddress : 0;
-  Op op{.run = to ? run_window_move<false> : run_window_move<true>, .a = b.source(1, t), .immediate = int64_t(base)};
+  Op op{.run = to ? run_window_move<false> : run_window_move<true>,
+        .a = b.source_register(1, t),
+        .immediate = int64_t(base)};
   op.d = b.output_register(0, t);
   b.emit_op(op);
 }
@@ -350,7 +356,7 @@ constexpr OpcodeRow kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
 
 template <class S, class D>
 void run_resize(Warp& w, const Op& o) {
-  const S* a = reg<S>(w, o.a);
+  const S* a = register_lanes<S>(w, o.a);
   write_lanes<D>(w, o.d, [&](int i) { return D(a[i]); });
 }
 template <class S>

@@ -8,11 +8,11 @@ namespace {
 template <class T, int N, Space kSpace>
 void run_load(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, run_load<T, N, kSpace>, sizeof(T)))
+  if (!resolve_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, run_load<T, N, kSpace>, sizeof(T)))
     return;
   for (int n = 0; n < N; n++) {
     uint32_t place = N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)];
-    T* d = reg<T>(w, place);
+    T* d = register_lanes<T>(w, place);
     if (N == 1 && at.is_contiguous && w.active_lanes == UINT32_MAX) {
       std::memcpy(d, reinterpret_cast<const void*>(at.host[0]), sizeof(T) * kNumLanes);
       return;
@@ -26,9 +26,9 @@ void run_load(Warp& w, const Op& o) {
 template <class T, int N, Space kSpace>
 void run_store(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, run_store<T, N, kSpace>)) return;
+  if (!resolve_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, run_store<T, N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
-    const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
+    const T* a = register_lanes<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
     if (N == 1 && at.is_contiguous && w.active_lanes == UINT32_MAX) {
       std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kNumLanes);
       return;
@@ -40,7 +40,7 @@ void run_store(Warp& w, const Op& o) {
 template <class T, int N, Space kSpace>
 void run_byte_load(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, run_byte_load<T, N, kSpace>, 1)) return;
+  if (!resolve_addresses<kSpace>(w, o, N, Access::Load, at, run_byte_load<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
     write_lanes<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
                           [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
@@ -48,9 +48,9 @@ void run_byte_load(Warp& w, const Op& o) {
 template <int N, Space kSpace>
 void run_byte_store(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, N, Access::Store, at, run_byte_store<N, kSpace>)) return;
+  if (!resolve_addresses<kSpace>(w, o, N, Access::Store, at, run_byte_store<N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
-    const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
+    const uint16_t* a = register_lanes<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
     for_each_active_lane(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
   }
 }
@@ -97,10 +97,10 @@ void load_parameter(CodeBuilder& b, Type t, int n) {
   if (at > p->bytes || bytes * uint64_t(n) > p->bytes - at)
     b.throw_error("it reads beyond the parameter '" + std::string(p->name) + "'");
   if (t == Type::S8) b.throw_error("parameters of type .s8 are not supported");
-  std::vector<uint32_t> to = n == 1 ? std::vector{b.output_register(0, t, Width::Wider)}
-                                    : b.output_registers(b.operand(0), size_t(n), t, Width::Wider);
+  std::vector<uint32_t> to = n == 1 ? std::vector{b.output_register(0, t, WidthRule::Wider)}
+                                    : b.output_registers(b.operand(0), size_t(n), t, WidthRule::Wider);
   for (size_t k = 0; k < size_t(n); k++) {
-    uint32_t value = b.parameter(uint32_t(p->offset + at + k * bytes), unsigned(bytes));
+    uint32_t value = b.parameter_register(uint32_t(p->offset + at + k * bytes), unsigned(bytes));
     b.emit_op({.run = narrowing_handler(register_bits(t), register_bits(t)), .d = to[k], .a = value});
   }
 }
@@ -134,12 +134,12 @@ void translate_access(CodeBuilder& b, bool stores) {
   if (!op.run) b.throw_error("a vector of ." + std::string(ptx_name(t)));
   set_address(b, b.operand(stores ? 0 : 1), space, op);
   if (n == 1) {
-    if (stores) op.b = b.source(1, t, Width::Wider);
-    else op.d = b.output_register(0, t, Width::Wider);
+    if (stores) op.b = b.source_register(1, t, WidthRule::Wider);
+    else op.d = b.output_register(0, t, WidthRule::Wider);
     return b.emit_op(op);
   }
-  if (stores) b.emit_op(op, {}, b.sources(b.operand(1), size_t(n), t, Width::Wider));
-  else b.emit_op(op, b.output_registers(b.operand(0), size_t(n), t, Width::Wider), {});
+  if (stores) b.emit_op(op, {}, b.source_registers(b.operand(1), size_t(n), t, WidthRule::Wider));
+  else b.emit_op(op, b.output_registers(b.operand(0), size_t(n), t, WidthRule::Wider), {});
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -164,11 +164,11 @@ void set_address(CodeBuilder& b, const Operand& o, Space space, Op& op) {
     Operand r{.kind = Operand::Reg, .reg = o.reg};
     bool is_wide = bits(b.code().function->registers[size_t(o.reg)].type) == 64;
     if (is_wide) {
-      op.a = b.source(r, Type::B64);
+      op.a = b.source_register(r, Type::B64);
       return;
     }
     if (space == Space::Generic) b.throw_error("a generic address of 32 bits");
-    uint32_t narrow = b.source(r, Type::B32);
+    uint32_t narrow = b.source_register(r, Type::B32);
     op.a = b.temporary_register(64);
     return b.emit_op({.run = widening_handler(32, 64, false), .d = op.a, .a = narrow});
   }
@@ -182,7 +182,7 @@ void set_address(CodeBuilder& b, const Operand& o, Space space, Op& op) {
                               : place.space == Space::Local ? kLocalWindowAddress
                                                         : 0);
   }
-  op.a = b.constant(0, 64);
+  op.a = b.constant_register(0, 64);
 }
 
 std::span<const OpcodeRow> memory_opcode_rows() { return kRows; }

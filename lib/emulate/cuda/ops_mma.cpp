@@ -59,13 +59,13 @@ void mma(Warp& w, const Op& o) {
     for (int r = 0; r < registers_a; r++)
       for (int e = 0; e < per; e++) {
         int row = s.m == 16 ? g + 8 * (r % 2) : g, column = t * per + e + 4 * per * (s.m == 16 ? r / 2 : r);
-        a[row][column] = decode_element(s.a, reg<uint32_t>(w, pa[r])[lane], e);
+        a[row][column] = decode_element(s.a, register_lanes<uint32_t>(w, pa[r])[lane], e);
       }
     for (int r = 0; r < registers_b; r++)
       for (int e = 0; e < per; e++)
-        b[t * per + e + 4 * per * r][g] = decode_element(s.b, reg<uint32_t>(w, pb[r])[lane], e);
+        b[t * per + e + 4 * per * r][g] = decode_element(s.b, register_lanes<uint32_t>(w, pb[r])[lane], e);
     for (int e = 0; e < elements_c; e++) {
-      uint32_t word = reg<uint32_t>(w, pc[s.c == Type::F16 ? e / 2 : e])[lane];
+      uint32_t word = register_lanes<uint32_t>(w, pc[s.c == Type::F16 ? e / 2 : e])[lane];
       c[row_of_c(lane, e)][column_of_c(lane, e)] = s.c == Type::F32   ? std::bit_cast<float>(word)
                                                    : s.c == Type::F16 ? decode_element(Type::F16, word, e % 2)
                                                                       : int32_t(word);
@@ -77,7 +77,7 @@ void mma(Warp& w, const Op& o) {
   for (int lane = 0; lane < kNumLanes; lane++)
     for (int e = 0; e < elements_c; e++) {
       double x = c[row_of_c(lane, e)][column_of_c(lane, e)];
-      uint32_t* d = reg<uint32_t>(w, pd[s.c == Type::F16 ? e / 2 : e]) + lane;
+      uint32_t* d = register_lanes<uint32_t>(w, pd[s.c == Type::F16 ? e / 2 : e]) + lane;
       if (s.c == Type::F32) *d = x != x ? 0x7fffffffu : std::bit_cast<uint32_t>(float(x));
       else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode_float(x, kHalfLayout) << (16 * (e % 2));
       else *d = uint32_t(int64_t(x));
@@ -98,7 +98,7 @@ void translate_mma(CodeBuilder& b) {
     size_t registers_c = size_t(s.m) * 8 / 32 / (c == Type::F16 ? 2 : 1);
     std::vector<uint32_t> ins;
     auto add = [&](size_t n, size_t count, Type t) {
-      for (uint32_t r : b.sources(b.operand(n), count, t)) ins.push_back(r);
+      for (uint32_t r : b.source_registers(b.operand(n), count, t)) ins.push_back(r);
     };
     add(1, size_t(s.m * s.k / 32 / s.elements_per_register), Type::B32);
     add(2, size_t(s.n * s.k / 32 / s.elements_per_register), Type::B32);
@@ -119,9 +119,9 @@ void ldmatrix(Warp& w, const Op& o) {
                 "does not take part in loading a matrix of its warp");
   uint32_t matrices = o.num_more_operands - 1;
   LaneAddresses at;
-  find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
+  resolve_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {
-    uint32_t* d = reg<uint32_t>(w, w.operands[o.more_operands + m]);
+    uint32_t* d = register_lanes<uint32_t>(w, w.operands[o.more_operands + m]);
     for (uint32_t lane = 0; lane < kNumLanes; lane++) {
       auto at_row = [&](uint32_t row, uint32_t column) {
         return uint32_t(reinterpret_cast<const uint16_t*>(at.host[8 * m + row])[column]);

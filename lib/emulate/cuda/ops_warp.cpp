@@ -18,11 +18,11 @@ void check_member_mask(const Warp& w, const Op& o, const uint32_t* mask) {
 template <int kMode>
 void shuffle(Warp& w, const Op& o) {
   const uint32_t* more = w.operands + o.more_operands;  // the registers of d, p, a, b, c and the mask
-  check_member_mask(w, o, reg<uint32_t>(w, more[5]));
+  check_member_mask(w, o, register_lanes<uint32_t>(w, more[5]));
   uint32_t a[kNumLanes], d[kNumLanes], valid = 0;
-  std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
-  std::memcpy(d, reg<uint32_t>(w, more[0]), sizeof d);
-  const uint32_t *bs = reg<uint32_t>(w, more[3]), *cs = reg<uint32_t>(w, more[4]);
+  std::memcpy(a, register_lanes<uint32_t>(w, more[2]), sizeof a);
+  std::memcpy(d, register_lanes<uint32_t>(w, more[0]), sizeof d);
+  const uint32_t *bs = register_lanes<uint32_t>(w, more[3]), *cs = register_lanes<uint32_t>(w, more[4]);
   for_each_active_lane(w, [&](int lane) {
     int b = int(bs[lane] & 31), c = int(cs[lane] & 31), segment = int(cs[lane] >> 8 & 31);
     int most = (lane & segment) | (c & ~segment), least = lane & segment;
@@ -32,8 +32,8 @@ void shuffle(Warp& w, const Op& o) {
     valid |= uint32_t(ok) << lane;
     d[lane] = a[from];
   });
-  std::memcpy(reg<uint32_t>(w, more[0]), d, sizeof d);
-  uint32_t& p = *reg<uint32_t>(w, more[1]);
+  std::memcpy(register_lanes<uint32_t>(w, more[0]), d, sizeof d);
+  uint32_t& p = *register_lanes<uint32_t>(w, more[1]);
   p = (p & ~w.active_lanes) | (valid & w.active_lanes);
 }
 void shfl(CodeBuilder& b) {
@@ -45,7 +45,7 @@ void shfl(CodeBuilder& b) {
   if (mode < 0 || t != Type::B32)
     b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr OpFunction kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
-  uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
+  uint32_t ins[] = {b.source_register(1, t), b.source_register(2, t), b.source_register(3, t), b.source_register(4, t)};
   Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_register};
   uint32_t outs[] = {b.output_register(d, t),
                      d.second_register < 0 ? b.temporary_register(1) : b.output_register(p, Type::Pred)};
@@ -55,12 +55,12 @@ void shfl(CodeBuilder& b) {
 
 template <int kMode>
 void vote(Warp& w, const Op& o) {
-  const uint32_t* mask = reg<uint32_t>(w, o.b);
+  const uint32_t* mask = register_lanes<uint32_t>(w, o.b);
   check_member_mask(w, o, mask);
-  uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.immediate), set = p & w.active_lanes;
+  uint32_t p = *register_lanes<uint32_t>(w, o.a) ^ uint32_t(o.immediate), set = p & w.active_lanes;
   if (kMode == 3) return write_lanes<uint32_t>(w, o.d, [&](int) { return set; });
   bool result = kMode == 0 ? set == w.active_lanes : kMode == 1 ? set != 0 : set == 0 || set == w.active_lanes;
-  uint32_t& d = *reg<uint32_t>(w, o.d);
+  uint32_t& d = *register_lanes<uint32_t>(w, o.d);
   d = result ? d | w.active_lanes : d & ~w.active_lanes;
 }
 void translate_vote(CodeBuilder& b) {
@@ -72,8 +72,8 @@ void translate_vote(CodeBuilder& b) {
   if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.throw_error("its mode or type is not supported");
   constexpr OpFunction kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
   Op op{.run = kRuns[mode],
-        .a = b.source(1, Type::Pred),
-        .b = b.source(2, Type::B32),
+        .a = b.source_register(1, Type::Pred),
+        .b = b.source_register(2, Type::B32),
         .immediate = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
   op.d = b.output_register(0, t);
   b.code().is_lane_independent = false;
@@ -93,8 +93,8 @@ void translate_active_mask(CodeBuilder& b) {
 
 template <class T, int kWhat>
 void reduce(Warp& w, const Op& o) {
-  check_member_mask(w, o, reg<uint32_t>(w, o.b));
-  const T* a = reg<T>(w, o.a);
+  check_member_mask(w, o, register_lanes<uint32_t>(w, o.b));
+  const T* a = register_lanes<T>(w, o.a);
   T r = a[std::countr_zero(w.active_lanes)];
   bool first = true;
   for_each_active_lane(w, [&](int i) {

@@ -26,7 +26,7 @@ inline std::string kernel_text(int pointers, const std::string& body) {
 struct KernelRun {
   std::string error;  // message of LoadedModule::load_code() or of the fault; empty on success
   std::optional<KernelFault> fault;
-  uint64_t num_executed = 0;
+  uint64_t num_executed_ops = 0;
 };
 
 struct RunOptions {
@@ -56,7 +56,7 @@ KernelRun run_kernel_text(const std::string& text, RunOptions options, std::vect
   launch.parameters.resize(addresses.size() * 8);
   if (!addresses.empty()) std::memcpy(launch.parameters.data(), addresses.data(), addresses.size() * 8);
   KernelRun out;
-  out.fault = run_launch(launch, out.num_executed);
+  out.fault = run_launch(launch, out.num_executed_ops);
   if (out.fault) out.error = out.fault->text;
   size_t n = 0;
   auto fetch_array = [&](auto& a) {

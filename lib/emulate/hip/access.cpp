@@ -12,14 +12,15 @@ std::string nearest_range_text(const Wave& w, uint64_t from, uint64_t to) {
 }
 
 void compute_addresses(const Wave& w, const Op& o, LaneAddresses& to) {
-  uint64_t base = (uint64_t(w.s[o.c.place]) | (o.has_narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
+  uint64_t base = (uint64_t(w.scalar_registers[o.c.register_index]) |
+                   (o.has_narrow_base ? 0 : uint64_t(w.scalar_registers[o.c.register_index + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
   for (int half = 0; half < int(w.num_halves); half++) {
     uint64_t* at = to.host + half * kNumLanes;
     LaneArray<uint32_t> room;
     const uint32_t* low = operand_lanes(w, o.a, half, 0, room);
     if (o.has_wide_address) {
-      const uint32_t* high = w.vector(o.a.place + 1, uint32_t(half));
+      const uint32_t* high = w.vector(o.a.register_index + 1, uint32_t(half));
       TGC_LANES at[i] = base + (uint64_t(low[i]) | uint64_t(high[i]) << 32);
     } else {
       TGC_LANES at[i] = base + low[i];
@@ -61,7 +62,7 @@ void check_lane_offset(Wave& w, const Op& o, Access access, uint32_t lane, uint6
                     " bytes of " + (is_private ? "private" : "shared") + " memory");
   std::byte* base = is_private ? w.private_memory + lane * size : w.group->lds_memory.data();
   if (!is_private) {
-    uint8_t* stored = w.group->is_stored.data() + at;
+    uint8_t* stored = w.group->is_byte_stored.data() + at;
     if (access == Access::Store) std::memset(stored, 1, o.bytes);
     else if (std::memchr(stored, 0, o.bytes))
       throw_fault(w, o, lane, kLaunchFailed,
@@ -76,17 +77,17 @@ void check_lane_offset(Wave& w, const Op& o, Access access, uint32_t lane, uint6
 
 }  // namespace
 
-void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
+void throw_scalar_load_fault(const Wave& w, const Op& o, uint64_t from) {
   throw_fault(w, o, 0, kIllegalAddress,
               access_text(Access::Load, 4u * o.num_words, hex_text(from)) + ", " +
             nearest_range_text(w, from, from + 4u * o.num_words));
 }
 
 // Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups, so accesses of one wave race
-// only within one operation: w.num_started differs for each operation.
+// only within one operation: w.num_started_ops differs for each operation.
 void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->race_detector->note_access(
-      address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});
+      address, bytes, {o.instruction, w.num_started_ops, uint16_t(w.first_thread + lane), access});
   if (race)
     throw_fault(w, o, lane, kLaunchFailed,
                 race->text(thread_text(*w.group, race->earlier_access.thread),
@@ -94,7 +95,7 @@ void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t 
 }
 
 template <Space kSpace>
-void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to) {
+void resolve_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to) {
   compute_addresses(w, o, to);
   if constexpr (kSpace == Space::Global) {
     check_global_access(w, o, access, to);
@@ -149,21 +150,21 @@ Space space_of_name(std::string_view name) {
 }
 
 void set_address(CodeBuilder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
-  op.offset = int32_t(b.instruction->value("offset"));
+  op.offset = int32_t(b.instruction->modifier_value("offset"));
   bool has_scalar = scalar && scalar->kind == Operand::Scalar;
-  op.c = has_scalar ? SourceOperand{.place = b.scalar_register(*scalar, space == Space::Private ? 1 : 2)}
-                    : b.constant(0, 2);
+  op.c = has_scalar ? SourceOperand{.register_index = b.scalar_register(*scalar, space == Space::Private ? 1 : 2)}
+                    : b.constant_operand(0, 2);
   bool is_wide = (space == Space::Global && !has_scalar) || space == Space::Flat;
   if (vector.kind == Operand::Vector)
-    op.a = SourceOperand{.place = b.vector_register(vector, is_wide ? 2 : 1), .is_vector = true};
-  else op.a = b.constant(0, 2);
+    op.a = SourceOperand{.register_index = b.vector_register(vector, is_wide ? 2 : 1), .is_vector = true};
+  else op.a = b.constant_operand(0, 2);
   op.has_wide_address = is_wide && op.a.is_vector;
   op.has_narrow_base = has_scalar && space == Space::Private;
 }
 
-template void find_addresses<Space::Global>(Wave&, const Op&, Access, LaneAddresses&);
-template void find_addresses<Space::Flat>(Wave&, const Op&, Access, LaneAddresses&);
-template void find_addresses<Space::Private>(Wave&, const Op&, Access, LaneAddresses&);
-template void find_addresses<Space::Lds>(Wave&, const Op&, Access, LaneAddresses&);
+template void resolve_addresses<Space::Global>(Wave&, const Op&, Access, LaneAddresses&);
+template void resolve_addresses<Space::Flat>(Wave&, const Op&, Access, LaneAddresses&);
+template void resolve_addresses<Space::Private>(Wave&, const Op&, Access, LaneAddresses&);
+template void resolve_addresses<Space::Lds>(Wave&, const Op&, Access, LaneAddresses&);
 
 }  // namespace tgc::hip

@@ -17,13 +17,13 @@ struct LaneAddresses {
 inline const MemoryRange* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
   return w.group->recent_ranges.find(w.group->launch->memory_ranges, o.instruction, from, to);
 }
-[[noreturn]] void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from);
+[[noreturn]] void throw_scalar_load_fault(const Wave& w, const Op& o, uint64_t from);
 
 // Computes the host addresses of the access `o` (vector register a, scalar base c, offset). Throws a KernelFault if a
 // lane accesses memory out of bounds, reads LDS bytes that were never stored, or races. Does not check flat accesses
 // for races if one of the lanes accesses LDS or private memory.
 template <Space kSpace>
-void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to);
+void resolve_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to);
 
 // Records an access to host memory in the race detector, which must exist. Throws a KernelFault if it races.
 void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);

@@ -32,7 +32,7 @@ uint64_t integer_bits(const Operand& o, Type type) {
   return uint64_t(o.integer);
 }
 
-RegisterPart part_of_name(std::string_view word) {
+RegisterPart parse_register_part(std::string_view word) {
   static constexpr std::string_view kNames[] = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
   auto found = std::ranges::find(kNames, word);
   return found == std::end(kNames) ? RegisterPart::Whole : RegisterPart(found - std::begin(kNames));
@@ -46,7 +46,7 @@ bool has_modifier_bit(const Instruction& i, std::string_view modifier, size_t n,
 // Copies the low bits of register a into the part o.result_part of the destination. The other bits keep their value if
 // kKeeps, else become 0.
 template <bool kKeeps>
-void run_place_part(Wave& w, const Op& o) {
+void run_insert_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
   uint32_t shift = kShift[size_t(o.result_part)], mask = o.result_part >= RegisterPart::Word0 ? 0xffff : 0xff;
   for (int half = 0; half < int(w.num_halves); half++) {
@@ -59,7 +59,7 @@ void run_place_part(Wave& w, const Op& o) {
 
 }  // namespace
 
-void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to) {
+void read_modified_operand(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to) {
   LaneArray<uint32_t> room;
   const uint32_t* all = operand_lanes(w, from, half, 0, room);
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -96,71 +96,72 @@ const OpcodeTable& opcode_table() {
   return table;
 }
 
-void CodeBuilder::refuse(const std::string& why) const {
+void CodeBuilder::throw_error(const std::string& why) const {
   throw Failure("instruction at " + hex_text(instruction->address) + " of kernel '" + code.name + "' ('" +
                 std::string(instruction->text) + "'): " + why);
 }
 
 const Operand& CodeBuilder::operand(size_t n) const {
-  if (n >= num_operands()) refuse("an operand is missing");
+  if (n >= num_operands()) throw_error("an operand is missing");
   return instruction->operands[n];
 }
 
 uint16_t CodeBuilder::vector_register(const Operand& o, uint32_t words) const {
   if (o.kind != Operand::Vector || o.count != words)
-    refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " vector registers");
-  return uint16_t(o.place);
+    throw_error("'" + std::string(o.text) + "', expected " + std::to_string(words) + " vector registers");
+  return uint16_t(o.register_index);
 }
 
 uint16_t CodeBuilder::scalar_register(const Operand& o, uint32_t words) const {
   if (o.kind == Operand::Null) return kDiscardRegister;
   if (o.kind != Operand::Scalar || o.count != words)
-    refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
-  return uint16_t(o.place);
+    throw_error("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
+  return uint16_t(o.register_index);
 }
 
-SourceOperand CodeBuilder::constant(uint64_t value, uint32_t words) {
+SourceOperand CodeBuilder::constant_operand(uint64_t value, uint32_t words) {
   std::vector<uint32_t>& pool = code.constants;
   uint32_t wanted[] = {uint32_t(value), uint32_t(value >> 32)};
   auto found = std::search(pool.begin(), pool.end(), wanted, wanted + words);
-  uint32_t place = kConstants + uint32_t(found - pool.begin());
+  uint32_t register_index = kFirstConstant + uint32_t(found - pool.begin());
   if (found == pool.end()) pool.insert(pool.end(), wanted, wanted + words);
-  if (pool.size() > 60000) refuse("the kernel has too many constants");
-  return SourceOperand{.place = uint16_t(place)};
+  if (pool.size() > 60000) throw_error("the kernel has too many constants");
+  return SourceOperand{.register_index = uint16_t(register_index)};
 }
 
-SourceOperand CodeBuilder::source(const Operand& o, Type type) {
+SourceOperand CodeBuilder::source_operand(const Operand& o, Type type) {
   SourceOperand s;
   switch (o.kind) {
     case Operand::Vector:
     case Operand::Scalar:
       if (o.count != num_words_of_type(type))
-        refuse("'" + std::string(o.text) + "', expected " + std::to_string(num_words_of_type(type)) + " registers");
-      s.place = uint16_t(o.place), s.is_vector = o.kind == Operand::Vector;
+        throw_error("'" + std::string(o.text) + "', expected " + std::to_string(num_words_of_type(type)) +
+                    " registers");
+      s.register_index = uint16_t(o.register_index), s.is_vector = o.kind == Operand::Vector;
       break;
-    case Operand::Integer: s = constant(integer_bits(o, type), num_words_of_type(type)); break;
-    case Operand::Float: s = constant(float_bits(o.float_value, type), num_words_of_type(type)); break;
-    case Operand::Null: s = constant(0, num_words_of_type(type)); break;
+    case Operand::Integer: s = constant_operand(integer_bits(o, type), num_words_of_type(type)); break;
+    case Operand::Float: s = constant_operand(float_bits(o.float_value, type), num_words_of_type(type)); break;
+    case Operand::Null: s = constant_operand(0, num_words_of_type(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
-      if (named == std::end(kNamedConstants)) refuse("unknown operand '" + std::string(o.text) + "'");
-      s = num_words_of_type(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
+      if (named == std::end(kNamedConstants)) throw_error("unknown operand '" + std::string(o.text) + "'");
+      s = num_words_of_type(type) == 2 ? constant_operand(named->value, 2) : constant_operand(named->value >> 32, 1);
     }
   }
   s.is_negative = o.is_negative, s.is_absolute = o.is_absolute;
-  if ((s.is_negative || s.is_absolute) && !is_float(type)) refuse("a sign modifier on a non-float operand");
+  if ((s.is_negative || s.is_absolute) && !is_float(type)) throw_error("a sign modifier on a non-float operand");
   return s;
 }
 
 SourceOperand CodeBuilder::scratch_source(uint32_t n, RegisterPart part) const {
-  return SourceOperand{.place = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
+  return SourceOperand{.register_index = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
 }
 
-Op CodeBuilder::begin_op(OpFunction run, bool is_vector) const {
+Op CodeBuilder::make_op(OpFunction run, bool is_vector) const {
   Op op{.run = run, .is_vector = is_vector};
   op.instruction = instruction_number_;
   op.clamps_result = instruction->has_modifier("clamp");
-  if (int64_t factor = instruction->value("mul")) op.scale_exponent = factor == 4 ? 2 : 1;
+  if (int64_t factor = instruction->modifier_value("mul")) op.scale_exponent = factor == 4 ? 2 : 1;
   if (instruction->has_modifier("div")) op.scale_exponent = -1;
   return op;
 }
@@ -168,13 +169,13 @@ Op CodeBuilder::begin_op(OpFunction run, bool is_vector) const {
 void CodeBuilder::allow_modifiers(std::initializer_list<std::string_view> modifiers) const {
   for (const OpcodeModifier& m : instruction->modifiers)
     if (std::ranges::find(modifiers, m.name) == modifiers.end())
-      refuse("the modifier '" + std::string(m.name) + "' is not known here");
+      throw_error("the modifier '" + std::string(m.name) + "' is not known here");
 }
 
 void CodeBuilder::build_by_types() {
   allow_modifiers({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
-  Op op = begin_op(row->run_op, row->is_vector);
-  if (op.clamps_result && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
+  Op op = make_op(row->run_op, row->is_vector);
+  if (op.clamps_result && row->is_vector && !is_float(row->to)) throw_error("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_register(operand(next++));
@@ -184,12 +185,12 @@ void CodeBuilder::build_by_types() {
     next++;
   SourceOperand* from[] = {&op.a, &op.b, &op.c};
   if (num_operands() != next + row->count)
-    refuse(std::to_string(num_operands()) + " operands, expected " + std::to_string(next + row->count));
+    throw_error(std::to_string(num_operands()) + " operands, expected " + std::to_string(next + row->count));
   for (size_t n = 0; n < row->count; n++) {
-    *from[n] = source(operand(next + n), row->from[n]);
-    if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");
+    *from[n] = source_operand(operand(next + n), row->from[n]);
+    if (is_scalar && from[n]->is_vector) throw_error("a vector register in a scalar instruction");
     if (has_modifier_bit(*instruction, "op_sel", n, false)) from[n]->part = RegisterPart::Word1;
-    if (int64_t byte = instruction->value("byte_sel"); n == 0 && byte > 0 && byte < 4)
+    if (int64_t byte = instruction->modifier_value("byte_sel"); n == 0 && byte > 0 && byte < 4)
       from[n]->part = RegisterPart(size_t(RegisterPart::Byte0) + size_t(byte));
   }
   if (is_16_bit(row->to)) {
@@ -208,17 +209,18 @@ void CodeBuilder::build_sdwa(Op& op, Type to) {
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
   for (size_t n = 0; n < 2 && n < row->count; n++) {
     const OpcodeModifier* m = instruction->modifier(kNames[n]);
-    if (m) from[n]->part = part_of_name(m->text_value);
+    if (m) from[n]->part = parse_register_part(m->text_value);
     size_t first = row->to == Type::None ? 0 : 1;
     from[n]->is_signed = operand(first + n).is_sign_extended;
   }
   const OpcodeModifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
-  RegisterPart result_part = part ? part_of_name(part->text_value) : RegisterPart::Whole;
+  RegisterPart result_part = part ? parse_register_part(part->text_value) : RegisterPart::Whole;
   if (result_part == RegisterPart::Whole || to == Type::Mask) return emit_op(op);
-  Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? run_place_part<true> : run_place_part<false>);
-  if (unused && unused->text_value == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
+  Op place =
+      make_op(unused && unused->text_value == "UNUSED_PRESERVE" ? run_insert_part<true> : run_insert_part<false>);
+  if (unused && unused->text_value == "UNUSED_SEXT") throw_error("dst_unused:UNUSED_SEXT is not known");
   place.to = op.to, place.result_part = result_part, place.a = scratch_source(0);
-  op.to = scratch_source(0).place, op.result_part = RegisterPart::Whole;
+  op.to = scratch_source(0).register_index, op.result_part = RegisterPart::Whole;
   emit_op(op), emit_op(place);
 }
 
@@ -231,7 +233,7 @@ void CodeBuilder::build_instruction() {
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
   auto found = opcode_table().find("gfx12:" + whole);  // rows for names that have another meaning on gfx12
   if (code.family != GpuFamily::Gfx12 || found == opcode_table().end()) found = opcode_table().find(whole);
-  if (found == opcode_table().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
+  if (found == opcode_table().end()) throw_error("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
   if (row->build_ops) row->build_ops(*this);
   else build_by_types();
@@ -248,7 +250,9 @@ void CodeBuilder::build_pair(uint32_t first) {
     // fmac also reads operand 0, its destination
     for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
       const Operand& o = r.operands[n];
-      if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;
+      if (o.kind == to.kind && o.register_index < to.register_index + to.count &&
+          to.register_index < o.register_index + o.count)
+        return true;
     }
     return false;
   };
@@ -256,11 +260,11 @@ void CodeBuilder::build_pair(uint32_t first) {
   if (!reads(first, first + 1)) return build_at(first + 1), build_at(first);
   size_t begin = code.ops.size();
   build_at(first);
-  if (code.ops.size() != begin + 1) refuse("operands of a dual-issue pair depend on each other");
+  if (code.ops.size() != begin + 1) throw_error("operands of a dual-issue pair depend on each other");
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kFirstScratch));
   build_at(first + 1);
   go_to_instruction(first);
-  Op move = CodeBuilder::begin_op(opcode_table().at("v_mov_b32").run_op);
+  Op move = CodeBuilder::make_op(opcode_table().at("v_mov_b32").run_op);
   move.to = to, move.a = scratch_source(0);
   emit_op(move);
 }
@@ -281,10 +285,10 @@ void CodeBuilder::build_ops() {
     if (op.target == 0) continue;  // not a jump; the target of a jump is still an address here
     auto found = op_at.find(op.target);
     go_to_instruction(op.instruction);
-    if (found == op_at.end()) refuse("jumps to " + hex_text(op.target) + ", where no instruction begins");
+    if (found == op_at.end()) throw_error("jumps to " + hex_text(op.target) + ", where no instruction begins");
     op.target = found->second;
   }
-  Op end = begin_op(
+  Op end = make_op(
       [](Wave& w, const Op& o) { throw_fault(w, o, 0, kIllegalInstruction, "runs beyond the end of the code"); },
       false);
   end.instruction = uint32_t(code.instructions.size() - 1);

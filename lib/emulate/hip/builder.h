@@ -83,7 +83,7 @@ class CodeBuilder {
   std::string_view name;  // name of `row`: "v_add_f32" for the opcode "v_add_f32_e32"
   const OpcodeRow* row = nullptr;
 
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void throw_error(const std::string& why) const;
   size_t num_operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
   // Returns the register file index of an operand of `words` registers; throws Failure for another operand.
@@ -92,12 +92,12 @@ class CodeBuilder {
   uint16_t vector_register(const Operand& o, uint32_t words) const;
   uint16_t scalar_register(const Operand& o, uint32_t words) const;
   uint16_t mask_register(const Operand& o) const { return scalar_register(o, code.num_halves); }
-  SourceOperand source(const Operand& o, Type type);
-  SourceOperand constant(uint64_t value, uint32_t words);
+  SourceOperand source_operand(const Operand& o, Type type);
+  SourceOperand constant_operand(uint64_t value, uint32_t words);
   SourceOperand scratch_source(uint32_t n, RegisterPart part = RegisterPart::Whole) const;
 
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
-  Op begin_op(OpFunction run, bool is_vector = true) const;
+  Op make_op(OpFunction run, bool is_vector = true) const;
   void emit_op(const Op& op) { code.ops.push_back(op); }
   void build_by_types();
   void allow_modifiers(std::initializer_list<std::string_view> modifiers) const;

@@ -33,14 +33,14 @@ enum class RegisterPart : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Wo
 
 // A vector register (one value per lane), or a scalar register or constant (one value for all lanes).
 struct SourceOperand {
-  uint16_t place = 0;
+  uint16_t register_index = 0;
   bool is_vector = false;
   RegisterPart part = RegisterPart::Whole;
   bool is_signed = false;  // a byte or word part is sign-extended
   bool is_half = false;    // the register holds a 16-bit float, which is converted to float
   bool is_negative = false, is_absolute = false;
 
-  bool is_plain() const { return part == RegisterPart::Whole && !is_half && !is_negative && !is_absolute; }
+  bool is_unmodified() const { return part == RegisterPart::Whole && !is_half && !is_negative && !is_absolute; }
 };
 
 struct Op {
@@ -48,7 +48,7 @@ struct Op {
   SourceOperand a, b, c;
   uint16_t to = kDiscardRegister;
   uint16_t second_destination = kDiscardRegister;
-  bool is_vector = false;  // the operation counts once per active lane in Wave::num_executed
+  bool is_vector = false;  // the operation counts once per active lane in Wave::num_executed_ops
   bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
   RegisterPart result_part = RegisterPart::Whole;  // the bits of the destination register that receive the result
@@ -73,11 +73,11 @@ struct TranslatedKernel {
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
-  std::vector<uint32_t> constants;  // copied into each wave's scalar register file from index kConstants on
+  std::vector<uint32_t> constants;  // copied into each wave's scalar register file from index kFirstConstant on
   bool has_barrier = false;
   bool has_waits = false;  // wait instructions became operations, for --race
 
-  uint32_t num_scalars() const { return kConstants + uint32_t(constants.size()); }
+  uint32_t num_scalars() const { return kFirstConstant + uint32_t(constants.size()); }
   // Returns a text such as "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
   // source".
   std::string instruction_text(uint32_t instruction) const;
@@ -87,8 +87,8 @@ struct WorkGroup;
 class WaitChecker;
 
 struct Wave {
-  uint32_t* s = nullptr;
-  uint32_t* v = nullptr;  // indexed [register][half][lane]
+  uint32_t* scalar_registers = nullptr;
+  uint32_t* vector_registers = nullptr;  // indexed [register][half][lane]
   uint32_t num_halves = 1;
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
@@ -97,17 +97,23 @@ struct Wave {
   uint32_t first_thread = 0;
   std::byte* private_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
-  uint32_t outer_exec[2] = {};      // EXEC before a DPP instruction, which runs in fewer lanes
-  uint64_t num_executed = 0;        // executed operations; a vector operation counts once per active lane
+  uint32_t saved_exec[2] = {};      // EXEC before a DPP instruction, which runs in fewer lanes
+  uint64_t num_executed_ops = 0;        // executed operations; a vector operation counts once per active lane
   uint64_t num_jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   WaitChecker* pending_waits = nullptr;  // outstanding memory operations; null without --race
-  uint32_t num_started = 0;        // operations started so far; counted only with --race
+  uint32_t num_started_ops = 0;        // operations started so far; counted only with --race
 
-  uint32_t exec(uint32_t half) const { return s[kExec + half]; }
-  uint64_t exec() const { return s[kExec] | (num_halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }
-  uint32_t* vector(uint32_t place, uint32_t half) const { return v + (place * num_halves + half) * kNumLanes; }
-  uint32_t& lane(uint32_t place, uint32_t lane) const { return v[place * num_halves * kNumLanes + lane]; }
+  uint32_t exec(uint32_t half) const { return scalar_registers[kExec + half]; }
+  uint64_t exec() const {
+    return scalar_registers[kExec] | (num_halves == 2 ? uint64_t(scalar_registers[kExec + 1]) << 32 : 0);
+  }
+  uint32_t* vector(uint32_t register_index, uint32_t half) const {
+    return vector_registers + (register_index * num_halves + half) * kNumLanes;
+  }
+  uint32_t& lane(uint32_t register_index, uint32_t lane) const {
+    return vector_registers[register_index * num_halves * kNumLanes + lane];
+  }
 };
 
 template <class F>

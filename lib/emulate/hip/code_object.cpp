@@ -18,12 +18,12 @@ struct UnsupportedProcessor {
   const char* name;
 };
 // Unsupported processors that LLVM has targets for, so that the error can name them.
-constexpr UnsupportedProcessor kOthers[] = {
+constexpr UnsupportedProcessor kUnsupportedProcessors[] = {
     {0x2c, "gfx900"},  {0x2f, "gfx906"},  {0x30, "gfx908"},  {0x3f, "gfx90a"},  {0x40, "gfx940"},
     {0x4b, "gfx941"},  {0x4f, "gfx950"},  {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x37, "gfx1031"},
 };
 
-constexpr uint64_t kMostImage = uint64_t(1) << 26;
+constexpr uint64_t kMostImageBytes = uint64_t(1) << 26;
 
 class ElfReader {
  public:
@@ -57,7 +57,7 @@ const GpuProcessor& processor_of(const Elf64_Ehdr& header) {
   for (const GpuProcessor& p : kProcessors)
     if (p.elf_number == number) return p;
   std::string name = "number " + std::to_string(number);
-  for (const UnsupportedProcessor& other : kOthers)
+  for (const UnsupportedProcessor& other : kUnsupportedProcessors)
     if (other.number == number) name = other.name;
   throw Failure(Diag{.message = "code objects for " + name + " are not supported",
                      .expected = "gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or gfx1201"});
@@ -68,7 +68,7 @@ std::string load_image(const ElfReader& file, const Elf64_Ehdr& header) {
   for (uint32_t n = 0; n < header.e_phnum; n++) {
     auto p = file.at<Elf64_Phdr>(header.e_phoff + uint64_t(n) * sizeof(Elf64_Phdr));
     if (p.p_type != PT_LOAD) continue;
-    if (p.p_vaddr > kMostImage || p.p_memsz > kMostImage || p.p_filesz > p.p_memsz)
+    if (p.p_vaddr > kMostImageBytes || p.p_memsz > kMostImageBytes || p.p_filesz > p.p_memsz)
       throw Failure("a segment of the code object has an impossible size");
     std::string_view bytes = file.read_range(p.p_offset, p.p_filesz);
     image.resize(std::max<size_t>(image.size(), p.p_vaddr + p.p_memsz));
@@ -105,7 +105,8 @@ uint64_t elf_bytes(const void* image) {
   if (!is_elf64(header)) return 0;
   uint64_t end = std::max(header.e_phoff + uint64_t(header.e_phnum) * sizeof(Elf64_Phdr),
                           header.e_shoff + uint64_t(header.e_shnum) * sizeof(Elf64_Shdr));
-  return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld ends the file with the section headers
+  // lld ends the file with the section headers
+  return std::min(std::max<uint64_t>(end, sizeof header), kMostImageBytes);
 }
 
 Result<CodeObject> CodeObject::read(std::string_view bytes) {

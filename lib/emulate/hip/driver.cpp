@@ -31,7 +31,7 @@ constexpr ErrorText kErrors[] = {
 };
 
 // Writes the hidden arguments of code object version 5 (grid size, group size, dimensions) after `own` argument bytes.
-void add_hidden_arguments(Launch& launch, uint64_t own) {
+void add_hidden_arguments(KernelLaunch& launch, uint64_t own) {
   uint64_t at = (own + 7) / 8 * 8;
   if (at + kHiddenArguments > launch.arguments.size()) return;
   std::byte* to = launch.arguments.data() + at;
@@ -63,7 +63,7 @@ int EmulatedGpu::load_code(const void* image, LoadedModule*& module) {
   if (!bytes) return set_error(kInvalidImage, "the image is not an ELF file");
   auto loaded = LoadedModule::load_code({static_cast<const char*>(image), bytes}, memory(), checks_races());
   if (!loaded) return set_error(kInvalidImage, loaded.diag().text());
-  module = modules_.add(std::move(*loaded));
+  module = modules_.add_module(std::move(*loaded));
   if (trace_log_)
     trace_log_->append(TraceRecord::Module, module->image_address(), {static_cast<const char*>(image), bytes});
   return kSuccess;
@@ -84,14 +84,14 @@ int EmulatedGpu::launch(const Kernel* kernel, const Dim3& grid, const Dim3& bloc
   if (int wrong = check_launch_size(grid, block, kLimits)) return wrong;
   if (d.group_bytes + group_bytes > kMostGroupBytes)
     return set_error(kInvalidValue, std::to_string(d.group_bytes + group_bytes) + " bytes of shared memory");
-  Launch launch{.code = &code,
-                .grid = grid,
-                .block = block,
-                .dynamic_group_bytes = group_bytes,
-                .memory_ranges = memory().ranges(),
-                .checks_races = checks_races(),
-                .num_host_threads = trace_log_ ? 1 : num_host_threads(),
-                .trace_log = trace_log_};
+  KernelLaunch launch{.code = &code,
+                      .grid = grid,
+                      .block = block,
+                      .dynamic_group_bytes = group_bytes,
+                      .memory_ranges = memory().ranges(),
+                      .checks_races = checks_races(),
+                      .num_host_threads = trace_log_ ? 1 : num_host_threads(),
+                      .trace_log = trace_log_};
   if (trace_log_)
     trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
@@ -164,36 +164,37 @@ struct WaveStorage {
 
 class WorkGroupRunner {
  public:
-  explicit WorkGroupRunner(const Launch& launch) : launch_(launch), kernel_code_(*launch.code) {
+  explicit WorkGroupRunner(const KernelLaunch& launch) : launch_(launch), kernel_code_(*launch.code) {
     num_lanes_ = kernel_code_.num_halves * kNumLanes;
     num_waves_ = (launch.num_block_threads() + num_lanes_ - 1) / num_lanes_;
     group_.launch = &launch;
     group_.lds_memory.resize(kernel_code_.descriptor.group_bytes + launch.dynamic_group_bytes);
-    group_.is_stored.resize(group_.lds_memory.size());
+    group_.is_byte_stored.resize(group_.lds_memory.size());
     if (launch.checks_races) group_.race_detector = std::make_unique<RaceDetector>(num_lanes_);
     for (uint32_t n = 0; n < (kernel_code_.has_barrier ? num_waves_ : 1); n++)
       storage_.push_back(
           {allocate_zeroed_bytes<uint32_t>(kernel_code_.num_scalars() * sizeof(uint32_t)),
            allocate_zeroed_bytes<uint32_t>(size_t(kVectorFileSize) * num_lanes_ * sizeof(uint32_t)),
            allocate_zeroed_bytes<std::byte>(size_t(kernel_code_.descriptor.private_bytes) * num_lanes_ + 1)});
-    for (WaveStorage& storage : storage_) std::ranges::copy(kernel_code_.constants, storage.scalar.get() + kConstants);
+    for (WaveStorage& storage : storage_)
+      std::ranges::copy(kernel_code_.constants, storage.scalar.get() + kFirstConstant);
     if (launch.checks_races) wait_checkers_.resize(storage_.size());
     set_float_mode(kernel_code_.descriptor.float_mode());
   }
   ~WorkGroupRunner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
 
   uint64_t num_groups() const { return num_positions(launch_.grid); }
-  uint64_t num_executed() const { return num_executed_; }
+  uint64_t num_executed_ops() const { return num_executed_ops_; }
 
   void run(uint64_t number) {
     group_.group_id = position_of_number(number, launch_.grid);
-    std::ranges::fill(group_.is_stored, uint8_t(0));
+    std::ranges::fill(group_.is_byte_stored, uint8_t(0));
     if (group_.race_detector) group_.race_detector->forget_accesses();
     if (kernel_code_.has_barrier) return run_waves_of_group();
     for (uint32_t n = 0; n < num_waves_; n++) {
       Wave w = begin_wave(n, 0);
       run_wave(w);
-      num_executed_ += w.num_executed;
+      num_executed_ops_ += w.num_executed_ops;
     }
   }
 
@@ -201,7 +202,8 @@ class WorkGroupRunner {
   Wave begin_wave(uint32_t number, size_t index) {
     Wave w;
     WaveStorage& storage = storage_[index];
-    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.private_memory = storage.private_memory.get();
+    w.scalar_registers = storage.scalar.get(), w.vector_registers = storage.vector.get(),
+    w.private_memory = storage.private_memory.get();
     w.num_halves = kernel_code_.num_halves, w.group = &group_, w.code = &kernel_code_;
     w.first_thread = number * num_lanes_;
     w.num_jumps_left = launch_.max_jumps;
@@ -209,8 +211,8 @@ class WorkGroupRunner {
     if (launch_.checks_races) w.pending_waits = &(wait_checkers_[index] = WaitChecker());
     uint32_t threads = std::min(num_lanes_, launch_.num_block_threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
-    std::fill_n(w.s, kConstants, 0);
-    w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
+    std::fill_n(w.scalar_registers, kFirstConstant, 0);
+    w.scalar_registers[kExec] = uint32_t(exists), w.scalar_registers[kExec + 1] = uint32_t(exists >> 32);
     set_scalar_registers(w);
     set_thread_ids(w);
     if (launch_.trace_log) launch_.trace_log->add_event(encode_trace_event(TraceEvent::Started, number, 0));
@@ -222,7 +224,7 @@ class WorkGroupRunner {
     const KernelDescriptor& d = kernel_code_.descriptor;
     uint32_t next = 0;
     auto put = [&](uint32_t value) {
-      if (next < kVcc) w.s[next++] = value;
+      if (next < kVcc) w.scalar_registers[next++] = value;
     };
     auto put_address = [&](uint64_t value) { put(uint32_t(value)), put(uint32_t(value >> 32)); };
     if (d.properties & 1) put_address(0), put_address(0);  // private segment buffer, unused
@@ -234,8 +236,8 @@ class WorkGroupRunner {
     if (d.properties & 64) put(d.private_bytes);
     next = std::max(next, d.num_user_registers());
     if (kernel_code_.family == GpuFamily::Gfx12) {
-      w.s[kTtmp + 9] = group_.group_id[0];
-      w.s[kTtmp + 7] = group_.group_id[1] | group_.group_id[2] << 16;
+      w.scalar_registers[kTtmp + 9] = group_.group_id[0];
+      w.scalar_registers[kTtmp + 7] = group_.group_id[1] | group_.group_id[2] << 16;
       return;
     }
     for (int n = 0; n < 3; n++)
@@ -264,16 +266,16 @@ class WorkGroupRunner {
         [&] {
           if (group_.race_detector) group_.race_detector->forget_accesses();
         });
-    for (Wave& w : waves) num_executed_ += w.num_executed;
+    for (Wave& w : waves) num_executed_ops_ += w.num_executed_ops;
   }
 
-  const Launch& launch_;
+  const KernelLaunch& launch_;
   const TranslatedKernel& kernel_code_;
   uint32_t num_lanes_ = 32, num_waves_ = 1;
   WorkGroup group_;
   std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
   std::vector<WaitChecker> wait_checkers_;    // pending operations of each element of storage_; empty without --race
-  uint64_t num_executed_ = 0;
+  uint64_t num_executed_ops_ = 0;
 };
 
 template <bool kWatches>
@@ -282,11 +284,11 @@ void run_until_stop(Wave& w) {
   uint64_t executed = 0;
   while (w.state == Wave::Running) {
     const Op& o = ops[w.pc++];
-    if (kWatches) w.num_started++, w.pending_waits->check_operands(w, o);
+    if (kWatches) w.num_started_ops++, w.pending_waits->check_operands(w, o);
     o.run(w, o);
     executed += o.is_vector ? uint32_t(std::popcount(w.exec())) : 1;
   }
-  w.num_executed += executed;
+  w.num_executed_ops += executed;
 }
 
 // Logs each instruction that has operations. Others, such as s_nop, are not logged: the code shows where they are.
@@ -298,7 +300,7 @@ void run_logged(Wave& w, TraceLog& log) {
   while (w.state == Wave::Running) {
     const uint32_t n = w.pc++, lanes = uint32_t(std::popcount(w.exec()));
     ops[n].run(w, ops[n]);
-    w.num_executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+    w.num_executed_ops += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
     if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
     if (lanes != logged_lanes) log.add_event(encode_lanes_event(wave, *(logged_lanes = lanes)));
     TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
@@ -326,8 +328,8 @@ void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std:
       code, w.code->instruction_text(o.instruction) + ": " + thread_text(*w.group, w.first_thread + lane) + " " + what};
 }
 
-std::optional<KernelFault> run_launch(const Launch& asked, uint64_t& executed) {
-  Launch launch = asked;
+std::optional<KernelFault> run_launch(const KernelLaunch& asked, uint64_t& executed) {
+  KernelLaunch launch = asked;
   uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
   launch.memory_ranges.push_back({begin, begin + launch.arguments.size()});
   std::ranges::sort(launch.memory_ranges, {}, &MemoryRange::begin);

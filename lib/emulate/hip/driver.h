@@ -15,7 +15,7 @@
 
 namespace tgc::hip {
 
-struct Launch {
+struct KernelLaunch {
   const TranslatedKernel* code = nullptr;
   Dim3 grid{1, 1, 1}, block{1, 1, 1};
   uint64_t dynamic_group_bytes = 0;
@@ -30,17 +30,17 @@ struct Launch {
 };
 
 struct WorkGroup {
-  const Launch* launch = nullptr;
+  const KernelLaunch* launch = nullptr;
   Dim3 group_id{};
   std::vector<std::byte> lds_memory;
-  std::vector<uint8_t> is_stored;        // for each byte of `lds_memory`: 1 if a thread has stored it
+  std::vector<uint8_t> is_byte_stored;        // for each byte of `lds_memory`: 1 if a thread has stored it
   std::unique_ptr<RaceDetector> race_detector;
   RecentRanges recent_ranges;
 };
 
 // Returns the fault of the lowest numbered failing group; if none fails, `executed` is the sum of
-// Wave::num_executed.
-std::optional<KernelFault> run_launch(const Launch& launch, uint64_t& executed);
+// Wave::num_executed_ops.
+std::optional<KernelFault> run_launch(const KernelLaunch& launch, uint64_t& executed);
 
 // Runs a wave until it ends or reaches a barrier. Throws KernelFault.
 void run_wave(Wave& w);
@@ -97,12 +97,12 @@ class EmulatedGpu : public EmulatedDriver {
 };
 
 // hipDeviceProp_t of ROCm 6, with the fields that tgc and tinygrad read.
-struct Properties {
+struct DeviceProperties {
   char name[256];
   char before_arch[904];
   char arch_name[256];  // such as "gfx1100", optionally followed by ":" and features
   char after_arch[56];
 };
-static_assert(sizeof(Properties) == 1472);
+static_assert(sizeof(DeviceProperties) == 1472);
 
 }  // namespace tgc::hip

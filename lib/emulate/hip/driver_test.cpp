@@ -36,12 +36,12 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   if (!code) return {"no kernel k", {}};
   uint64_t array = memory.allocate(elements * 4);
   std::memset(reinterpret_cast<void*>(array), 0, elements * 4);
-  Launch launch{.code = code,
-                .grid = {groups, 1, 1},
-                .block = {threads, 1, 1},
-                .memory_ranges = memory.ranges(),
-                .checks_races = races,
-                .max_jumps = most_jumps};
+  KernelLaunch launch{.code = code,
+                      .grid = {groups, 1, 1},
+                      .block = {threads, 1, 1},
+                      .memory_ranges = memory.ranges(),
+                      .checks_races = races,
+                      .max_jumps = most_jumps};
   launch.arguments.resize(std::max<size_t>(code->descriptor.kernarg_bytes, 8) + 64);
   std::memcpy(launch.arguments.data(), &array, 8);
   uint64_t executed = 0;

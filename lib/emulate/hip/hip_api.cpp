@@ -12,7 +12,7 @@ namespace {
 using namespace tgc::hip;
 
 struct Event {
-  std::chrono::steady_clock::time_point at;
+  std::chrono::steady_clock::time_point time;
 };
 
 int the_stream;
@@ -27,7 +27,7 @@ EXPORT int hipInit(unsigned flags) {
   return flags == 0 ? kSuccess : kInvalidValue;
 }
 EXPORT const char* hipGetErrorName(int code) {
-  const char* name = gpu().name_of(code);
+  const char* name = gpu().error_name(code);
   return name ? name : "hipErrorUnknown";
 }
 EXPORT const char* hipGetErrorString(int code) {
@@ -37,9 +37,9 @@ EXPORT const char* hipGetErrorString(int code) {
 EXPORT int hipGetDeviceCount(int* count) { return *count = 1, kSuccess; }
 EXPORT int hipSetDevice(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
 EXPORT int hipGetDevice(int* device) { return *device = 0, kSuccess; }
-EXPORT int hipChooseDeviceR0600(int* device, const Properties*) { return *device = 0, kSuccess; }
+EXPORT int hipChooseDeviceR0600(int* device, const DeviceProperties*) { return *device = 0, kSuccess; }
 EXPORT int hipDeviceSynchronize() { return kSuccess; }
-EXPORT int hipGetDevicePropertiesR0600(Properties* properties, int device) {
+EXPORT int hipGetDevicePropertiesR0600(DeviceProperties* properties, int device) {
   if (device != 0) return kInvalidDevice;
   std::memset(properties, 0, sizeof *properties);
   std::snprintf(properties->name, sizeof properties->name, "tgc's HIP emulator, %s", gpu().architecture().c_str());
@@ -81,7 +81,7 @@ EXPORT int hipModuleLoadData(void** module, const void* image) {
 EXPORT int hipModuleUnload(void* module) { return gpu().modules().unload(static_cast<LoadedModule*>(module)); }
 EXPORT int hipModuleGetFunction(void** function, void* module, const char* name) {
   Kernel* kernel = nullptr;
-  int code = gpu().modules().find(static_cast<LoadedModule*>(module), name, kernel);
+  int code = gpu().modules().find_kernel(static_cast<LoadedModule*>(module), name, kernel);
   *function = kernel;
   return code;
 }
@@ -95,11 +95,11 @@ EXPORT int hipStreamDestroy(void*) { return kSuccess; }
 EXPORT int hipStreamSynchronize(void*) { return kSuccess; }
 EXPORT int hipEventCreate(void** event) { return *event = new Event{}, kSuccess; }
 EXPORT int hipEventRecord(void* event, void*) {
-  return static_cast<Event*>(event)->at = std::chrono::steady_clock::now(), kSuccess;
+  return static_cast<Event*>(event)->time = std::chrono::steady_clock::now(), kSuccess;
 }
 EXPORT int hipEventSynchronize(void*) { return kSuccess; }
 EXPORT int hipEventElapsedTime(float* milliseconds, void* from, void* to) {
-  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->at - static_cast<Event*>(from)->at;
+  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->time - static_cast<Event*>(from)->time;
   return *milliseconds = time.count(), kSuccess;
 }
 EXPORT int hipEventDestroy(void* event) { return delete static_cast<Event*>(event), kSuccess; }

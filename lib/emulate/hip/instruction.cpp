@@ -29,13 +29,13 @@ bool parse_registers(std::string_view text, uint32_t base, uint32_t limit, Opera
     first = last = parse_number<uint32_t>(text);
   }
   if (!first || !last || *last < *first || *last >= limit) return false;
-  o.kind = kind, o.place = base + *first, o.count = *last - *first + 1;
+  o.kind = kind, o.register_index = base + *first, o.count = *last - *first + 1;
   return true;
 }
 
 struct NamedRegister {
   std::string_view name;
-  uint32_t place, count;
+  uint32_t register_index, count;
 };
 constexpr NamedRegister kNamed[] = {
     {"vcc", kVcc, 2},   {"vcc_lo", kVcc, 1},   {"vcc_hi", kVcc + 1, 1},
@@ -57,7 +57,7 @@ Operand parse_operand(std::string_view text) {
   if (text == "null") return o.kind = Operand::Null, o;
   if (text == "off") return o.kind = Operand::Off, o;
   for (const NamedRegister& r : kNamed)
-    if (r.name == text) return o.kind = Operand::Scalar, o.place = r.place, o.count = r.count, o;
+    if (r.name == text) return o.kind = Operand::Scalar, o.register_index = r.register_index, o.count = r.count, o;
   std::string_view rest = text;
   if (take_prefix(rest, "ttmp") && parse_registers(rest, kTtmp, 16, Operand::Scalar, o)) return o;
   if (take_prefix(rest = text, "v") && parse_registers(rest, 0, 256, Operand::Vector, o)) return o;
@@ -120,7 +120,7 @@ const OpcodeModifier* Instruction::modifier(std::string_view name) const {
   return found == modifiers.end() ? nullptr : &*found;
 }
 
-int64_t Instruction::value(std::string_view name, int64_t otherwise) const {
+int64_t Instruction::modifier_value(std::string_view name, int64_t otherwise) const {
   const OpcodeModifier* m = modifier(name);
   return m && !m->values.empty() ? m->values[0] : otherwise;
 }

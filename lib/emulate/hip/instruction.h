@@ -10,13 +10,13 @@ namespace tgc::hip {
 
 // Indices of special registers in a wave's scalar register file. Up to kExec, they are gfx11's register numbers.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kDiscardRegister = 132,
-                          kConstants = 164;
+                          kFirstConstant = 164;
 // In the vector register file: index of the first matrix accumulator (AGPR), index of the first scratch register, size.
 inline constexpr uint32_t kFirstAccumulator = 256, kFirstScratch = 512, kVectorFileSize = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
-  uint32_t place = 0, count = 1;  // registers from index `place` on
+  uint32_t register_index = 0, count = 1;  // registers from index `register_index` on
   int64_t integer = 0;
   bool is_literal = false;  // an Integer that is printed in hexadecimal, so not an inline constant
   double float_value = 0;
@@ -42,7 +42,8 @@ struct Instruction {
   std::vector<OpcodeModifier> modifiers;
 
   const OpcodeModifier* modifier(std::string_view name) const;
-  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // returns the modifier's first number, else
+  // returns the modifier's first number, else
+  int64_t modifier_value(std::string_view name, int64_t otherwise = 0) const;
                                                                       // `otherwise`
   bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }
 };

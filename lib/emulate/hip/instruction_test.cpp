@@ -158,7 +158,7 @@ TEST_CASE("HIP emulator: scalar instructions compute known values") {
                                1u << 31,   31, 5, 0,          0x23456789,   1,    6};
   for (uint32_t n = 0; n < std::size(expected); n++) {
     INFO("s", n);
-    CHECK(t.wave.s[n] == expected[n]);
+    CHECK(t.wave.scalar_registers[n] == expected[n]);
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("HIP emulator: gfx12's scalar float instructions compute known values"
   const uint32_t expected[] = {f(3), f(14), f(43), 1, f(-1.0f / 3), 0x4200, 0x80000000};
   for (uint32_t n = 0; n < std::size(expected); n++) {
     INFO("s", n);
-    CHECK(t.wave.s[n] == expected[n]);
+    CHECK(t.wave.scalar_registers[n] == expected[n]);
   }
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops wor
     CHECK(t.wave.lane(7, lane) == (lane == 3 ? 9 : 0));
     CHECK(t.wave.lane(8, lane) == 10);
   }
-  CHECK(t.wave.s[0] == 9);
+  CHECK(t.wave.scalar_registers[0] == 9);
 }
 
 TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
@@ -224,7 +224,8 @@ TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
     for (uint32_t lane = 0; lane < 32 * t.wave.num_halves; lane++)
       t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
     t.set_lanes(0, 100);
-    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlanex16, 4 bits each
+    // source lanes of v_permlanex16, 4 bits each
+    t.wave.scalar_registers[4] = 0x77643213, t.wave.scalar_registers[5] = 0xfedcba98;
     uint64_t exec = t.wave.exec();
     REQUIRE(t.run() == "");
     CHECK(t.wave.exec() == exec);
@@ -275,7 +276,7 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
     TestWave t(text, family, family == GpuFamily::Gfx9 ? 2 : 1);
     auto at = reinterpret_cast<uint64_t>(memory);
     t.launch.memory_ranges = {{at, at + sizeof memory}};
-    t.wave.s[4] = uint32_t(at), t.wave.s[5] = uint32_t(at >> 32);
+    t.wave.scalar_registers[4] = uint32_t(at), t.wave.scalar_registers[5] = uint32_t(at >> 32);
     t.set_lanes(2, 4), t.set_lanes(4, one), t.set_lanes(5, two);
     memory[1] = before;
     std::memcpy(t.group.lds_memory.data() + 4, &before, 4);

@@ -16,15 +16,15 @@ struct LaneArray {
   LaneArray() {}
 };
 
-// Reads an operand for which SourceOperand::is_plain() is false: extends its part to 32 bits, converts half to float if
-// SourceOperand::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's type.
-void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to);
+// Reads an operand for which SourceOperand::is_unmodified() is false: extends its part to 32 bits, converts half to
+// float if SourceOperand::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's type.
+void read_modified_operand(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
 inline const uint32_t* operand_lanes(const Wave& w, const SourceOperand& from, int half, uint32_t which,
                                      LaneArray<uint32_t>& room) {
-  if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
-  uint32_t value = w.s[from.place + which];
+  if (from.is_vector) return w.vector(from.register_index + which, uint32_t(half));
+  uint32_t value = w.scalar_registers[from.register_index + which];
   TGC_LANES room.lanes[i] = value;
   return room.lanes;
 }
@@ -33,8 +33,8 @@ inline const uint32_t* operand_lanes(const Wave& w, const SourceOperand& from, i
 // operations would contain a copy.
 
 [[gnu::noinline]] inline void read_words(const Wave& w, const SourceOperand& from, int half, LaneArray<uint32_t>& to) {
-  if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
-  uint32_t value = w.s[from.place];
+  if (!from.is_unmodified()) return read_modified_operand(w, from, half, 0x80000000u, to);
+  uint32_t value = w.scalar_registers[from.register_index];
   TGC_LANES to.lanes[i] = value;
 }
 template <class T>
@@ -50,8 +50,8 @@ template <class T>
   } else {
     LaneArray<uint32_t> word_room;
     const uint32_t* word;
-    if (from.is_plain()) word = operand_lanes(w, from, half, 0, word_room);
-    else read_operand_parts(w, from, half, 0x8000, word_room), word = word_room.lanes;
+    if (from.is_unmodified()) word = operand_lanes(w, from, half, 0, word_room);
+    else read_modified_operand(w, from, half, 0x8000, word_room), word = word_room.lanes;
     if constexpr (std::is_same_v<T, HalfFloat>) TGC_LANES to.lanes[i] = HalfFloat(half_to_float(uint16_t(word[i])));
     else TGC_LANES to.lanes[i] = T(word[i]);
   }
@@ -60,7 +60,8 @@ template <class T>
 [[gnu::always_inline]] inline const T* read_lanes(const Wave& w, const SourceOperand& from, int half,
                                                   LaneArray<T>& room) {
   if constexpr (sizeof(T) == 4 && !std::is_same_v<T, HalfFloat>) {
-    if (from.is_plain() && from.is_vector) return reinterpret_cast<const T*>(w.vector(from.place, uint32_t(half)));
+    if (from.is_unmodified() && from.is_vector)
+      return reinterpret_cast<const T*>(w.vector(from.register_index, uint32_t(half)));
     read_words(w, from, half, reinterpret_cast<LaneArray<uint32_t>&>(room));
   } else {
     read_converted_lanes(w, from, half, room);
@@ -70,15 +71,16 @@ template <class T>
 
 // A wave of 64 writes both halves together after the second one is computed, because the destination may overlap the
 // operands.
-inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
+inline void write_mask(Wave& w, uint32_t register_index, int half, uint32_t mask) {
   w.mask[half] = mask;
-  if (half + 1 == int(w.num_halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.num_halves);
+  if (half + 1 == int(w.num_halves))
+    std::memcpy(w.scalar_registers + register_index, w.mask, sizeof(uint32_t) * w.num_halves);
 }
 
-// Sets lane i of the register `place` to value(i), in the active lanes only.
+// Sets lane i of the register `register_index` to value(i), in the active lanes only.
 template <class T, class F>
-[[gnu::always_inline]] inline void write_words(Wave& w, uint32_t place, int half, F value) {
-  T* d = reinterpret_cast<T*>(w.vector(place, uint32_t(half)));
+[[gnu::always_inline]] inline void write_words(Wave& w, uint32_t register_index, int half, F value) {
+  T* d = reinterpret_cast<T*>(w.vector(register_index, uint32_t(half)));
   uint32_t active = w.exec(uint32_t(half));
   if (active == UINT32_MAX) {
     TGC_LANES d[i] = value(i);

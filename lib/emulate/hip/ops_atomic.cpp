@@ -11,10 +11,10 @@ template <AtomicOp kOp, class T, Space kSpace>
 void run_atomic(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   LaneAddresses at;
-  find_addresses<kSpace>(w, o, Access::Atomic, at);
-  auto value = [&](u32 place, u32 lane) {
-    BitsOf<T> out = w.lane(place, lane);
-    if constexpr (sizeof(T) == 8) out |= uint64_t(w.lane(place + 1, lane)) << 32;
+  resolve_addresses<kSpace>(w, o, Access::Atomic, at);
+  auto value = [&](u32 register_index, u32 lane) {
+    BitsOf<T> out = w.lane(register_index, lane);
+    if constexpr (sizeof(T) == 8) out |= uint64_t(w.lane(register_index + 1, lane)) << 32;
     return out;
   };
   for_each_active_lane(w, [&](u32 lane) {
@@ -22,8 +22,8 @@ void run_atomic(Wave& w, const Op& o) {
       throw_fault(w, o, lane, kIllegalAddress,
                   "changes " + hex_text(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
     // for compare-and-swap, second_destination holds the expected value and register b the new value
-    BitsOf<T> b = value(kOp == CompareAndSwap ? o.second_destination : o.b.place, lane);
-    BitsOf<T> old = apply_atomic_op<kOp, T>(at.host[lane], b, value(o.b.place, lane));
+    BitsOf<T> b = value(kOp == CompareAndSwap ? o.second_destination : o.b.register_index, lane);
+    BitsOf<T> old = apply_atomic_op<kOp, T>(at.host[lane], b, value(o.b.register_index, lane));
     if (!o.is_load) return;
     w.lane(o.to, lane) = u32(old);
     if constexpr (sizeof(T) == 8) w.lane(o.to + 1, lane) = u32(old >> 32);
@@ -38,7 +38,7 @@ void build_atomic(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Space space = space_of_name(b.name);
   bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   op.bytes = b.row->count, op.num_words = uint8_t(op.bytes / 4);
   size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
   op.is_load = b.num_operands() > least;
@@ -46,12 +46,12 @@ void build_atomic(CodeBuilder& b) {
   if (op.is_load) op.to = b.vector_register(b.operand(next++), op.num_words);
   const Operand &address = b.operand(next), &data = b.operand(next + 1);
   set_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
-  op.b = SourceOperand{.place = b.vector_register(data, swaps && !is_lds ? 2u * op.num_words : op.num_words),
+  op.b = SourceOperand{.register_index = b.vector_register(data, swaps && !is_lds ? 2u * op.num_words : op.num_words),
                        .is_vector = true};
-  op.second_destination = uint16_t(op.b.place + op.num_words);
+  op.second_destination = uint16_t(op.b.register_index + op.num_words);
   if (swaps && is_lds) {
     op.second_destination = b.vector_register(b.operand(next + 2), op.num_words);
-    if (b.code.family == GpuFamily::Gfx9) std::swap(op.b.place, op.second_destination);
+    if (b.code.family == GpuFamily::Gfx9) std::swap(op.b.register_index, op.second_destination);
   }
   op.counter = is_lds                                            ? WaitCounter::Lds
                : !op.is_load && b.code.family != GpuFamily::Gfx9 ? WaitCounter::Store

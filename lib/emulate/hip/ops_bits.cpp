@@ -38,18 +38,18 @@ void run_select(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb;
     const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
-    u32 mask = w.s[o.c.place + half];
+    u32 mask = w.scalar_registers[o.c.register_index + half];
     write_result<T>(w, o, half, [&](int i) { return mask >> i & 1 ? b[i] : a[i]; });
   }
 }
 // Builds "v_cndmask_b32 v0, v1, v2, vcc_lo". In a dual-issue pair, the mask VCC is implicit.
 void build_select(CodeBuilder& b) {
   b.allow_modifiers({"dst_sel", "dst_unused", "src0_sel", "src1_sel"});
-  if (b.instruction->opcode.ends_with("_sdwa")) b.refuse("parts of registers are not known here");
-  Op op = b.begin_op(b.row->run_op);
+  if (b.instruction->opcode.ends_with("_sdwa")) b.throw_error("parts of registers are not known here");
+  Op op = b.make_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
-  op.a = b.source(b.operand(1), b.row->from[0]), op.b = b.source(b.operand(2), b.row->from[0]);
-  op.c = SourceOperand{.place = b.num_operands() > 3 ? b.mask_register(b.operand(3)) : uint16_t(kVcc)};
+  op.a = b.source_operand(b.operand(1), b.row->from[0]), op.b = b.source_operand(b.operand(2), b.row->from[0]);
+  op.c = SourceOperand{.register_index = b.num_operands() > 3 ? b.mask_register(b.operand(3)) : uint16_t(kVcc)};
   if (is_16_bit(b.row->from[0]) && b.code.family != GpuFamily::Gfx9) op.result_part = RegisterPart::Word0;
   b.emit_op(op);
 }

@@ -8,15 +8,16 @@ void build_compare(CodeBuilder& b) {
   bool changes_exec = b.name.starts_with("v_cmpx_");
   if (!changes_exec) return b.build_by_types();
   b.allow_modifiers({});
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   bool has_result = b.num_operands() == 3;
   size_t first = has_result ? 1 : 0;
   op.to = uint16_t(kExec);
-  op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);
+  op.a = b.source_operand(b.operand(first), b.row->from[0]),
+  op.b = b.source_operand(b.operand(first + 1), b.row->from[1]);
   b.emit_op(op);
   if (!has_result) return;
-  Op copy = b.begin_op(opcode_table().at(b.code.num_halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
-  copy.a = SourceOperand{.place = uint16_t(kExec)}, copy.to = b.mask_register(b.operand(0));
+  Op copy = b.make_op(opcode_table().at(b.code.num_halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
+  copy.a = SourceOperand{.register_index = uint16_t(kExec)}, copy.to = b.mask_register(b.operand(0));
   b.emit_op(copy);
 }
 

@@ -17,16 +17,18 @@ template <auto kTaken>
 void run_branch(Wave& w, const Op& o) {
   if (kTaken(w)) jump(w, o);
 }
-uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.num_halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
+uint64_t vcc(const Wave& w) {
+  return w.scalar_registers[kVcc] | (w.num_halves == 2 ? uint64_t(w.scalar_registers[kVcc + 1]) << 32 : 0);
+}
 
 // Builds a jump. Its operand is a signed 16-bit distance, printed unsigned, in 4-byte words from the next instruction.
 void build_branch(CodeBuilder& b) {
   b.allow_modifiers({});
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("the jump distance is not a number");
-  Op op = b.begin_op(b.row->run_op, false);
+  if (o.kind != Operand::Integer) b.throw_error("the jump distance is not a number");
+  Op op = b.make_op(b.row->run_op, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
-  if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
+  if (to == 0 || to > UINT32_MAX) b.throw_error("jumps out of the code");
   op.target = uint32_t(to);  // still an address: CodeBuilder::build_ops replaces it by the index of an operation
   b.emit_op(op);
 }
@@ -38,7 +40,7 @@ void run_barrier(Wave& w, const Op& o) {
 }
 void build_barrier(CodeBuilder& b) {
   b.code.has_barrier = true;
-  Op op = b.begin_op(b.row->run_op, false);
+  Op op = b.make_op(b.row->run_op, false);
   b.emit_op(op);
 }
 
@@ -47,7 +49,7 @@ void build_no_ops(CodeBuilder&) {}
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
 void emit_wait(CodeBuilder& b, WaitCounter counter, int64_t open) {
   if (!b.code.has_waits) return;
-  Op op = b.begin_op(wait_handler(), false);
+  Op op = b.make_op(wait_handler(), false);
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
   b.emit_op(op);
 }
@@ -75,16 +77,16 @@ void build_waitcnt(CodeBuilder& b) {
 template <WaitCounter kFirst, WaitCounter kSecond = WaitCounter::None>
 void build_wait_for(CodeBuilder& b) {
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("the counter value is not a number");
+  if (o.kind != Operand::Integer) b.throw_error("the counter value is not a number");
   emit_wait(b, kFirst, o.integer);
   if (kSecond != WaitCounter::None) emit_wait(b, kSecond, o.integer);
 }
 
 // Builds s_getpc, which writes the host address of the next instruction.
 void build_get_pc(CodeBuilder& b) {
-  Op op = b.begin_op(opcode_table().at("s_mov_b64").run_op, false);
+  Op op = b.make_op(opcode_table().at("s_mov_b64").run_op, false);
   op.to = b.scalar_register(b.operand(0), 2);
-  op.a = b.constant(b.code.image_address + b.instruction->address + b.instruction->bytes, 2);
+  op.a = b.constant_operand(b.code.image_address + b.instruction->address + b.instruction->bytes, 2);
   b.emit_op(op);
 }
 
@@ -105,14 +107,14 @@ void set_float_mode(uint32_t mode) {
 void add_control_rows(OpcodeTable& t) {
   auto branch = [&](const char* name, OpFunction run) { add_row(t, name, {.run_op = run, .build_ops = build_branch}); };
   branch("s_branch", run_branch<[](const Wave&) { return true; }>);
-  branch("s_cbranch_scc0", run_branch<[](const Wave& w) { return w.s[kScc] == 0; }>);
-  branch("s_cbranch_scc1", run_branch<[](const Wave& w) { return w.s[kScc] != 0; }>);
+  branch("s_cbranch_scc0", run_branch<[](const Wave& w) { return w.scalar_registers[kScc] == 0; }>);
+  branch("s_cbranch_scc1", run_branch<[](const Wave& w) { return w.scalar_registers[kScc] != 0; }>);
   branch("s_cbranch_vccz", run_branch<[](const Wave& w) { return vcc(w) == 0; }>);
   branch("s_cbranch_vccnz", run_branch<[](const Wave& w) { return vcc(w) != 0; }>);
   branch("s_cbranch_execz", run_branch<[](const Wave& w) { return w.exec() == 0; }>);
   branch("s_cbranch_execnz", run_branch<[](const Wave& w) { return w.exec() != 0; }>);
   add_row(t, "s_endpgm",
-          {.run_op = run_end, .build_ops = [](CodeBuilder& b) { b.emit_op(b.begin_op(b.row->run_op, false)); }});
+          {.run_op = run_end, .build_ops = [](CodeBuilder& b) { b.emit_op(b.make_op(b.row->run_op, false)); }});
   add_row(t, "s_barrier s_barrier_wait", {.run_op = run_barrier, .build_ops = build_barrier});
   add_row(t, "s_waitcnt", {.build_ops = build_waitcnt});
   add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<WaitCounter::Load>});
@@ -141,8 +143,8 @@ void add_control_rows(OpcodeTable& t) {
                },
            .build_ops =
                [](CodeBuilder& b) {
-                 Op op = b.begin_op(b.row->run_op, false);
-                 if (b.operand(0).kind != Operand::Integer) b.refuse("the mode is not a number");
+                 Op op = b.make_op(b.row->run_op, false);
+                 if (b.operand(0).kind != Operand::Integer) b.throw_error("the mode is not a number");
                  op.num_words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
                  b.emit_op(op);
                }});

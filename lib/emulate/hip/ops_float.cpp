@@ -32,10 +32,10 @@ OpcodeRow accumulating_row() {
   OpcodeRow row = vector_row<F>();
   row.build_ops = [](CodeBuilder& b) {
     b.allow_modifiers({"clamp", "mul", "div"});
-    Op op = b.begin_op(b.row->run_op);
+    Op op = b.make_op(b.row->run_op);
     op.to = b.vector_register(b.operand(0), num_words_of_type(b.row->to));
-    op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
-    op.c = b.source(b.operand(0), b.row->to);
+    op.a = b.source_operand(b.operand(1), b.row->to), op.b = b.source_operand(b.operand(2), b.row->to);
+    op.c = b.source_operand(b.operand(0), b.row->to);
     if (is_16_bit(b.row->to) && b.code.family != GpuFamily::Gfx9) op.result_part = RegisterPart::Word0;
     b.emit_op(op);
   };
@@ -117,8 +117,10 @@ void add_transcendental_rows(OpcodeTable& t, const std::string& type) {
 // ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
 struct FloatFormat {
-  static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
-  static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
+  static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023,
+                       kMantissaBits = std::is_same_v<T, float> ? 23 : 52;
+  static constexpr int kScaleExponent = std::is_same_v<T, float> ? 64 : 128,
+                       kFarExponentDifference = std::is_same_v<T, float> ? 96 : 768;
   static int exponent(T x) {  // returns the biased exponent
     int e = 0;
     if (!std::isfinite(x)) return 2 * kBias + 1;
@@ -137,8 +139,8 @@ T scale_division_operand(T value, T denominator, T numerator, bool& scales) {
   bool is_denominator = std::memcmp(&value, &denominator, sizeof(T)) == 0;
   bool is_numerator = std::memcmp(&value, &numerator, sizeof(T)) == 0;
   if (numerator == 0 || denominator == 0) return std::numeric_limits<T>::quiet_NaN();
-  T up = std::ldexp(value, S::kShift), down = std::ldexp(value, -S::kShift);
-  if (S::exponent(numerator) - S::exponent(denominator) >= S::kFar) {
+  T up = std::ldexp(value, S::kScaleExponent), down = std::ldexp(value, -S::kScaleExponent);
+  if (S::exponent(numerator) - S::exponent(denominator) >= S::kFarExponentDifference) {
     scales = true;
     return is_denominator ? up : value;
   }
@@ -153,7 +155,7 @@ T scale_division_operand(T value, T denominator, T numerator, bool& scales) {
     scales = true;
     return is_numerator ? up : value;
   }
-  return S::exponent(numerator) <= S::kMantissa ? up : value;
+  return S::exponent(numerator) <= S::kMantissaBits ? up : value;
 }
 
 template <class T>
@@ -176,11 +178,13 @@ void run_div_fmas(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb, rc;
     const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb), *c = read_lanes(w, o.c, half, rc);
-    u32 mask = w.s[kVcc + half];
+    u32 mask = w.scalar_registers[kVcc + half];
     write_result<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
       // where v_div_scale set the mask bit, scale the quotient back
-      return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? FloatFormat<T>::kShift : -FloatFormat<T>::kShift) : q;
+      return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? FloatFormat<T>::kScaleExponent
+                                                                : -FloatFormat<T>::kScaleExponent)
+                           : q;
     });
   }
 }
@@ -196,7 +200,7 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
   if ((zero && numerator == 0) || (infinite && std::isinf(numerator))) return kNan;
   if (zero || std::isinf(numerator)) return with_sign(kInfinity);
   if (infinite || numerator == 0) return with_sign(T(0));
-  if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
+  if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissaBits)) return with_sign(T(0));
   // if operands are finite, a NaN quotient comes from an infinite intermediate result
   return with_sign(quotient != quotient ? kInfinity : quotient);
 };
@@ -205,11 +209,11 @@ template <class T>
 void add_division_rows(OpcodeTable& t, const std::string& type) {
   OpcodeRow scale{.run_op = run_div_scale<T>, .is_vector = true, .build_ops = [](CodeBuilder& b) {
               b.allow_modifiers({});
-              Op op = b.begin_op(b.row->run_op);
+              Op op = b.make_op(b.row->run_op);
               op.to = b.vector_register(b.operand(0), num_words_of_type(type_of<T>())),
               op.second_destination = b.mask_register(b.operand(1));
-              op.a = b.source(b.operand(2), type_of<T>()), op.b = b.source(b.operand(3), type_of<T>());
-              op.c = b.source(b.operand(4), type_of<T>());
+              op.a = b.source_operand(b.operand(2), type_of<T>()), op.b = b.source_operand(b.operand(3), type_of<T>());
+              op.c = b.source_operand(b.operand(4), type_of<T>());
               b.emit_op(op);
             }};
   add_row(t, "v_div_scale_" + type, scale);
@@ -222,7 +226,7 @@ void add_division_rows(OpcodeTable& t, const std::string& type) {
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
 void build_mixed_fma(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
   SourceOperand* from[] = {&op.a, &op.b, &op.c};
   auto bit = [&](const char* name, size_t n) {
@@ -231,9 +235,9 @@ void build_mixed_fma(CodeBuilder& b) {
   };
   for (size_t n = 0; n < 3; n++) {
     bool is_half = bit("op_sel_hi", n);
-    *from[n] = b.source(b.operand(n + 1), Type::F32);
+    *from[n] = b.source_operand(b.operand(n + 1), Type::F32);
     if (is_half && b.operand(n + 1).kind == Operand::Float)
-      *from[n] = b.constant(encode_float(b.operand(n + 1).float_value, kHalfLayout), 1),
+      *from[n] = b.constant_operand(encode_float(b.operand(n + 1).float_value, kHalfLayout), 1),
       from[n]->is_negative = b.operand(n + 1).is_negative;
     from[n]->is_half = is_half;
     if (is_half) from[n]->part = bit("op_sel", n) ? RegisterPart::Word1 : RegisterPart::Word0;

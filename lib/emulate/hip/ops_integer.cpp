@@ -32,7 +32,7 @@ void run_carry_op(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<u32> ra, rb, out;
     const u32 *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
-    u32 in = kTakesCarry ? w.s[o.c.place + half] : 0, carry = 0;
+    u32 in = kTakesCarry ? w.scalar_registers[o.c.register_index + half] : 0, carry = 0;
     TGC_LANES {
       u64 sum = F(u64(a[i]), u64(b[i]), u64(in >> i & 1));
       out.lanes[i] = u32(sum);
@@ -45,10 +45,10 @@ void run_carry_op(Wave& w, const Op& o) {
 // Builds "v_add_co_u32 v0, vcc_lo, v1, v2" and, with carry in, "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo".
 void build_carry_op(CodeBuilder& b) {
   b.allow_modifiers({});
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1), op.second_destination = b.mask_register(b.operand(1));
-  op.a = b.source(b.operand(2), Type::U32), op.b = b.source(b.operand(3), Type::U32);
-  if (b.row->count == 3) op.c = SourceOperand{.place = b.mask_register(b.operand(4))};
+  op.a = b.source_operand(b.operand(2), Type::U32), op.b = b.source_operand(b.operand(3), Type::U32);
+  if (b.row->count == 3) op.c = SourceOperand{.register_index = b.mask_register(b.operand(4))};
   b.emit_op(op);
 }
 template <auto F>
@@ -80,11 +80,11 @@ void run_wide_mad(Wave& w, const Op& o) {
 }
 void build_wide_mad(CodeBuilder& b) {
   b.allow_modifiers({});
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 2), op.second_destination = b.mask_register(b.operand(1));
   Type type = b.row->from[0];
-  op.a = b.source(b.operand(2), type), op.b = b.source(b.operand(3), type);
-  op.c = b.source(b.operand(4), Type::I64 == type ? Type::I64 : Type::U64);
+  op.a = b.source_operand(b.operand(2), type), op.b = b.source_operand(b.operand(3), type);
+  op.c = b.source_operand(b.operand(4), Type::I64 == type ? Type::I64 : Type::U64);
   b.emit_op(op);
 }
 

@@ -34,7 +34,7 @@ template <Space kSpace, RegisterForm kForm>
 void run_load(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   LaneAddresses at;
-  find_addresses<kSpace>(w, o, Access::Load, at);
+  resolve_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == RegisterForm::Words) {
     if (at.is_contiguous && o.num_words == 1) {
       for (u32 half = 0; half < w.num_halves; half++)
@@ -60,20 +60,21 @@ template <Space kSpace, bool kHigh>
 void run_store(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   LaneAddresses at;
-  find_addresses<kSpace>(w, o, Access::Store, at);
+  resolve_addresses<kSpace>(w, o, Access::Store, at);
   if (at.is_contiguous && o.bytes == 4) {
     for (u32 half = 0; half < w.num_halves; half++)
-      std::memcpy(reinterpret_cast<void*>(at.host[half * kNumLanes]), w.vector(o.b.place, half),
+      std::memcpy(reinterpret_cast<void*>(at.host[half * kNumLanes]), w.vector(o.b.register_index, half),
                   kNumLanes * sizeof(u32));
     return;
   }
   for_each_active_lane(w, [&](u32 lane) {
     std::byte* to = reinterpret_cast<std::byte*>(at.host[lane]);
     if (o.bytes < 4) {
-      u32 value = w.lane(o.b.place, lane) >> (kHigh ? 16 : 0);
+      u32 value = w.lane(o.b.register_index, lane) >> (kHigh ? 16 : 0);
       std::memcpy(to, &value, o.bytes);
     } else {
-      for (u32 word = 0; word < o.num_words; word++) std::memcpy(to + 4 * word, &w.lane(o.b.place + word, lane), 4);
+      for (u32 word = 0; word < o.num_words; word++)
+        std::memcpy(to + 4 * word, &w.lane(o.b.register_index + word, lane), 4);
     }
   });
 }
@@ -82,12 +83,12 @@ void build_access(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Space space = space_of_name(b.name);
   bool stores = b.row->to == Type::None;
-  Op op = b.begin_op(b.row->run_op);
+  Op op = b.make_op(b.row->run_op);
   op.bytes = b.row->count, op.num_words = uint8_t(std::max(1, op.bytes / 4));
   bool has_scalar = space == Space::Global || space == Space::Private;
   size_t address = stores ? 0 : 1, last = 2;
   set_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
-  if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
+  if (stores) op.b = SourceOperand{.register_index = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
   else op.to = b.vector_register(b.operand(0), op.num_words);
   // since gfx10, stores have a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? WaitCounter::Lds
@@ -107,18 +108,18 @@ void build_two_accesses(CodeBuilder& b) {
   uint16_t to = stores ? 0 : b.vector_register(b.operand(0), 2 * words);
   size_t first = b.code.ops.size();
   for (u32 n = 0; n < 2; n++) {
-    Op op = b.begin_op(b.row->run_op);
+    Op op = b.make_op(b.row->run_op);
     op.bytes = b.row->count, op.num_words = uint8_t(words);
     set_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
-    op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
-    if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1 + n), words), .is_vector = true};
+    op.offset = int32_t(b.instruction->modifier_value(n ? "offset1" : "offset0")) * scale;
+    if (stores) op.b = SourceOperand{.register_index = b.vector_register(b.operand(1 + n), words), .is_vector = true};
     else op.to = uint16_t(to + n * words);
     op.counter = WaitCounter::Lds, op.is_load = !stores;
     b.emit_op(op);
   }
   // swap the two loads if the first one would overwrite the address register of the second one
   Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
-  if (!stores && one.a.place >= one.to && one.a.place < one.to + words) std::swap(one, two);
+  if (!stores && one.a.register_index >= one.to && one.a.register_index < one.to + words) std::swap(one, two);
 }
 
 template <Space kSpace>
@@ -187,27 +188,28 @@ void add_two_access_rows(OpcodeTable& t, const std::string& load, const std::str
 
 void run_scalar_load(Wave& w, const Op& o) {
   uint64_t from =
-      (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
+      (uint64_t(w.scalar_registers[o.a.register_index]) | uint64_t(w.scalar_registers[o.a.register_index + 1]) << 32) +
+      w.scalar_registers[o.b.register_index] + uint64_t(int64_t(o.offset));
   from &= ~uint64_t(3);
   const MemoryRange* range = find_range(w, o, from, from + 4);
-  if (!range) refuse_scalar_load(w, o, from);
+  if (!range) throw_scalar_load_fault(w, o, from);
   // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0
   uint64_t there = std::min<uint64_t>(4u * o.num_words, range->end - from);
-  std::memset(w.s + o.to, 0, 4u * o.num_words);
-  std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
+  std::memset(w.scalar_registers + o.to, 0, 4u * o.num_words);
+  std::memcpy(w.scalar_registers + o.to, reinterpret_cast<void*>(from), there);
   if (w.group->race_detector) check_race(w, o, 0, from, u32(there), Access::Load);
 }
 void build_scalar_load(CodeBuilder& b) {
   allow_memory_modifiers(b);
-  Op op = b.begin_op(b.row->run_op, false);
+  Op op = b.make_op(b.row->run_op, false);
   op.num_words = b.row->count;
   op.to = b.scalar_register(b.operand(0), op.num_words);
-  op.a = SourceOperand{.place = b.scalar_register(b.operand(1), 2)};
-  op.b = b.constant(0, 1);
+  op.a = SourceOperand{.register_index = b.scalar_register(b.operand(1), 2)};
+  op.b = b.constant_operand(0, 1);
   const Operand& offset = b.operand(2);
-  if (offset.kind == Operand::Scalar) op.b = SourceOperand{.place = b.scalar_register(offset, 1)};
+  if (offset.kind == Operand::Scalar) op.b = SourceOperand{.register_index = b.scalar_register(offset, 1)};
   else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
-  op.offset += int32_t(b.instruction->value("offset"));
+  op.offset += int32_t(b.instruction->modifier_value("offset"));
   op.counter = WaitCounter::Scalar, op.is_load = true;
   b.emit_op(op);
 }

@@ -18,12 +18,12 @@ SourceOperand packed_operand(CodeBuilder& b, size_t n, Type type, bool upper) {
   SourceOperand s;
   if (type == Type::F32) {
     if (o.is_register()) {
-      if (o.count != 2) b.refuse("'" + std::string(o.text) + "', expected 2 registers");
-      o.place += second, o.count = 1;
+      if (o.count != 2) b.throw_error("'" + std::string(o.text) + "', expected 2 registers");
+      o.register_index += second, o.count = 1;
     }
-    s = b.source(o, Type::F32);
+    s = b.source_operand(o, Type::F32);
   } else {
-    s = b.source(o, o.kind == Operand::Float ? type : Type::U32);
+    s = b.source_operand(o, o.kind == Operand::Float ? type : Type::U32);
     s.part = second ? RegisterPart::Word1 : RegisterPart::Word0;
   }
   s.is_negative = s.is_negative != negative;
@@ -39,10 +39,10 @@ void build_packed(CodeBuilder& b) {
   const OpcodeRow& row = opcode_table().at(single);
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
-  if (accumulates) b.refuse("packed fmac is not supported");
-  if (b.num_operands() != row.count + 1u) b.refuse("a wrong number of operands");
+  if (accumulates) b.throw_error("packed fmac is not supported");
+  if (b.num_operands() != row.count + 1u) b.throw_error("a wrong number of operands");
   for (bool upper : {false, true}) {
-    Op op = b.begin_op(row.run_op);
+    Op op = b.make_op(row.run_op);
     op.to = uint16_t(kFirstScratch + upper);
     SourceOperand* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < row.count; n++) *from[n] = packed_operand(b, n, type, upper);
@@ -51,13 +51,13 @@ void build_packed(CodeBuilder& b) {
   if (type == Type::F32) {
     uint16_t to = b.vector_register(b.operand(0), 2);
     for (uint16_t n = 0; n < 2; n++) {
-      Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
+      Op move = b.make_op(opcode_table().at("v_mov_b32").run_op);
       move.clamps_result = false, move.a = b.scratch_source(n), move.to = uint16_t(to + n);
       b.emit_op(move);
     }
     return;
   }
-  Op pack = b.begin_op(opcode_table().at("v_pack_b32_f16").run_op);
+  Op pack = b.make_op(opcode_table().at("v_pack_b32_f16").run_op);
   pack.clamps_result = false, pack.to = b.vector_register(b.operand(0), 1), pack.a = b.scratch_source(0),
   pack.b = b.scratch_source(1);
   b.emit_op(pack);
@@ -68,13 +68,13 @@ void build_packed_move(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
     Operand o = b.operand(n + 1);
-    if (o.is_register()) o.place += modifier_bit(b, "op_sel", n, n == 1), o.count = 1;
-    Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
-    move.a = b.source(o, Type::F32), move.to = uint16_t(kFirstScratch + n);
+    if (o.is_register()) o.register_index += modifier_bit(b, "op_sel", n, n == 1), o.count = 1;
+    Op move = b.make_op(opcode_table().at("v_mov_b32").run_op);
+    move.a = b.source_operand(o, Type::F32), move.to = uint16_t(kFirstScratch + n);
     b.emit_op(move);
   }
   for (uint16_t n = 0; n < 2; n++) {
-    Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
+    Op move = b.make_op(opcode_table().at("v_mov_b32").run_op);
     move.a = b.scratch_source(n), move.to = uint16_t(b.vector_register(b.operand(0), 2) + n);
     b.emit_op(move);
   }
@@ -90,10 +90,10 @@ void build_dot4(CodeBuilder& b) {  // neg_lo says which operands are signed
   b.allow_modifiers({"neg_lo"});
   static constexpr OpcodeRow kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
-  Op op = b.begin_op(kRows[modifier_bit(b, "neg_lo", 0, false) + 2 * modifier_bit(b, "neg_lo", 1, false)].run_op);
+  Op op = b.make_op(kRows[modifier_bit(b, "neg_lo", 0, false) + 2 * modifier_bit(b, "neg_lo", 1, false)].run_op);
   op.to = b.vector_register(b.operand(0), 1);
-  op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
-  op.c = b.source(b.operand(3), Type::U32);
+  op.a = b.source_operand(b.operand(1), Type::U32), op.b = b.source_operand(b.operand(2), Type::U32);
+  op.c = b.source_operand(b.operand(3), Type::U32);
   b.emit_op(op);
 }
 constexpr auto dot2 = [](uint32_t a, uint32_t b, float c) {

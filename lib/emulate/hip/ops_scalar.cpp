@@ -7,23 +7,23 @@ namespace {
 
 template <class T>
 T set_scc_if_nonzero(Wave& w, T value) {
-  w.s[kScc] = value != 0;
+  w.scalar_registers[kScc] = value != 0;
   return value;
 }
 template <class T>
 T set_scc(Wave& w, T value, bool scc) {
-  w.s[kScc] = scc;
+  w.scalar_registers[kScc] = scc;
   return value;
 }
 
 constexpr auto add = [](Wave& w, u32 a, u32 b) { return set_scc(w, a + b, a + b < a); };
 constexpr auto addc = [](Wave& w, u32 a, u32 b) {
-  u64 sum = u64(a) + b + w.s[kScc];
+  u64 sum = u64(a) + b + w.scalar_registers[kScc];
   return set_scc(w, u32(sum), sum >> 32);
 };
 constexpr auto sub = [](Wave& w, u32 a, u32 b) { return set_scc(w, a - b, b > a); };
 constexpr auto subb = [](Wave& w, u32 a, u32 b) {
-  u64 take = u64(b) + w.s[kScc];
+  u64 take = u64(b) + w.scalar_registers[kScc];
   return set_scc(w, u32(a - take), take > a);
 };
 constexpr auto add_i = [](Wave& w, i32 a, i32 b) {
@@ -48,7 +48,7 @@ constexpr auto bit_field = [](Wave& w, T a, u32 field) {
 // Returns the old EXEC and sets EXEC to F(operand, old EXEC), and SCC to 1 if the new EXEC is not 0.
 template <class T, auto F>
 constexpr auto save_exec = [](Wave& w, T a) {
-  SourceOperand exec{.place = kExec};
+  SourceOperand exec{.register_index = kExec};
   T before = read_scalar<T>(w, exec);
   write_scalar(w, kExec, set_scc_if_nonzero(w, T(F(a, before))));
   return before;
@@ -80,13 +80,13 @@ void add_scalar_logic_rows(OpcodeTable& t, const std::string& name, const std::s
 // Builds s_addk_i32 and the like: operand 0 is destination and source, operand 1 a 16-bit immediate, printed unsigned.
 void build_sopk(CodeBuilder& b) {
   b.allow_modifiers({});
-  Op op = b.begin_op(b.row->run_op, false);
+  Op op = b.make_op(b.row->run_op, false);
   bool compares = b.row->to == Type::Scc;
   const Operand &to = b.operand(0), &value = b.operand(1);
-  if (value.kind != Operand::Integer) b.refuse("the second operand is no number");
-  op.a = b.source(to, Type::U32);
+  if (value.kind != Operand::Integer) b.throw_error("the second operand is no number");
+  op.a = b.source_operand(to, Type::U32);
   bool is_unsigned = b.row->from[1] == Type::U32;
-  op.b = b.constant(is_unsigned ? u32(uint16_t(value.integer)) : u32(i32(int16_t(value.integer))), 1);
+  op.b = b.constant_operand(is_unsigned ? u32(uint16_t(value.integer)) : u32(i32(int16_t(value.integer))), 1);
   if (!compares) op.to = b.scalar_register(to, 1);
   if (b.name == "s_movk_i32") op.a = op.b;
   b.emit_op(op);
@@ -154,7 +154,8 @@ void add_scalar_arithmetic_rows(OpcodeTable& t) {
   add_row(t, "s_movk_i32", sopk_row(scalar_row<[](Wave&, i32 a, i32) { return a; }>()));
   add_row(t, "s_addk_i32 s_addk_co_i32", sopk_row(scalar_row<add_i>()));
   add_row(t, "s_mulk_i32", sopk_row(scalar_row<[](Wave&, i32 a, i32 b) { return i32(u32(a) * u32(b)); }>()));
-  add_row(t, "s_cmovk_i32", sopk_row(scalar_row<[](Wave& w, i32 a, i32 b) { return w.s[kScc] ? b : a; }>()));
+  add_row(t, "s_cmovk_i32",
+          sopk_row(scalar_row<[](Wave& w, i32 a, i32 b) { return w.scalar_registers[kScc] ? b : a; }>()));
 }
 
 template <u32 kShift>
@@ -184,8 +185,10 @@ void add_scalar_shift_rows(OpcodeTable& t) {
 
 // Adds instructions whose first operand is the old value of the destination.
 void add_read_modify_write_rows(OpcodeTable& t) {
-  add_row(t, "s_cmov_b32", read_modify_write_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
-  add_row(t, "s_cmov_b64", read_modify_write_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
+  add_row(t, "s_cmov_b32",
+          read_modify_write_row<[](Wave& w, u32 old, u32 a) { return w.scalar_registers[kScc] ? a : old; }>());
+  add_row(t, "s_cmov_b64",
+          read_modify_write_row<[](Wave& w, u64 old, u64 a) { return w.scalar_registers[kScc] ? a : old; }>());
   add_row(t, "s_bitset0_b32", read_modify_write_row<[](Wave&, u32 old, u32 a) { return old & ~(1u << (a & 31)); }>());
   add_row(t, "s_bitset1_b32", read_modify_write_row<[](Wave&, u32 old, u32 a) { return old | 1u << (a & 31); }>());
 }
@@ -214,8 +217,8 @@ void add_scalar_bit_rows(OpcodeTable& t) {
   add_row(t, "s_bitcmp1_b32", scalar_row<[](Wave&, u32 a, u32 b) -> bool { return (a >> (b & 31) & 1); }>());
   add_row(t, "s_bitcmp0_b64", scalar_row<[](Wave&, u64 a, u32 b) -> bool { return ((a >> (b & 63) & 1) == 0); }>());
   add_row(t, "s_bitcmp1_b64", scalar_row<[](Wave&, u64 a, u32 b) -> bool { return (a >> (b & 63) & 1); }>());
-  add_row(t, "s_cselect_b32", scalar_row<[](Wave& w, u32 a, u32 b) { return w.s[kScc] ? a : b; }>());
-  add_row(t, "s_cselect_b64", scalar_row<[](Wave& w, u64 a, u64 b) { return w.s[kScc] ? a : b; }>());
+  add_row(t, "s_cselect_b32", scalar_row<[](Wave& w, u32 a, u32 b) { return w.scalar_registers[kScc] ? a : b; }>());
+  add_row(t, "s_cselect_b64", scalar_row<[](Wave& w, u64 a, u64 b) { return w.scalar_registers[kScc] ? a : b; }>());
   add_row(t, "s_pack_ll_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a & 0xffff) | b << 16; }>());
   add_row(t, "s_pack_lh_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a & 0xffff) | (b & 0xffff0000); }>());
   add_row(t, "s_pack_hl_b32_b16", scalar_row<[](Wave&, u32 a, u32 b) { return (a >> 16 | b << 16); }>());

@@ -10,7 +10,7 @@ namespace tgc::hip {
 
 template <class T>
 inline T read_scalar(const Wave& w, const SourceOperand& from) {
-  const uint32_t* at = w.s + from.place;
+  const uint32_t* at = w.scalar_registers + from.register_index;
   if constexpr (std::is_same_v<T, HalfFloat> || std::is_same_v<T, float>) {
     float value = std::is_same_v<T, HalfFloat> ? half_to_float(uint16_t(*at)) : std::bit_cast<float>(*at);
     if (from.is_absolute) value = std::fabs(value);
@@ -22,16 +22,16 @@ inline T read_scalar(const Wave& w, const SourceOperand& from) {
   }
 }
 template <class T>
-inline void write_scalar(Wave& w, uint32_t place, T value) {
+inline void write_scalar(Wave& w, uint32_t register_index, T value) {
   if constexpr (std::is_same_v<T, bool>) {
-    w.s[kScc] = value;
+    w.scalar_registers[kScc] = value;
   } else if constexpr (std::is_same_v<T, HalfFloat>) {
-    w.s[place] = float_to_half(value);
+    w.scalar_registers[register_index] = float_to_half(value);
   } else if constexpr (sizeof(T) == 8) {
     uint64_t bits = std::bit_cast<uint64_t>(value);
-    w.s[place] = uint32_t(bits), w.s[place + 1] = uint32_t(bits >> 32);
+    w.scalar_registers[register_index] = uint32_t(bits), w.scalar_registers[register_index + 1] = uint32_t(bits >> 32);
   } else {
-    w.s[place] = std::bit_cast<uint32_t>(value);
+    w.scalar_registers[register_index] = std::bit_cast<uint32_t>(value);
   }
 }
 
@@ -60,12 +60,12 @@ constexpr OpcodeRow read_modify_write_row() {
   OpcodeRow row = scalar_row<F>();
   row.build_ops = [](CodeBuilder& b) {
     b.allow_modifiers({});
-    Op op = b.begin_op(b.row->run_op, false);
+    Op op = b.make_op(b.row->run_op, false);
     op.to = b.scalar_register(b.operand(0), num_words_of_type(b.row->to));
     SourceOperand* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < b.row->count; n++) {
-      *from[n] = b.source(b.operand(n), b.row->from[n]);
-      if (from[n]->is_vector) b.refuse("a vector register in a scalar instruction");
+      *from[n] = b.source_operand(b.operand(n), b.row->from[n]);
+      if (from[n]->is_vector) b.throw_error("a vector register in a scalar instruction");
     }
     b.emit_op(op);
   };

@@ -33,14 +33,15 @@ class TestWave {
     CodeBuilder(code).build_ops();
     scalar_file_.resize(code.num_scalars()), vector_file_.resize(size_t(kVectorFileSize) * num_halves * kNumLanes),
         own_memory_.resize(64 * 64);
-    std::ranges::copy(code.constants, scalar_file_.begin() + kConstants);
+    std::ranges::copy(code.constants, scalar_file_.begin() + kFirstConstant);
     launch.code = &code;
     launch.block = {num_halves * kNumLanes, 1, 1};
     group.launch = &launch;
-    group.lds_memory.resize(1024), group.is_stored.resize(1024, 1);
-    wave.s = scalar_file_.data(), wave.v = vector_file_.data(), wave.num_halves = num_halves;
+    group.lds_memory.resize(1024), group.is_byte_stored.resize(1024, 1);
+    wave.scalar_registers = scalar_file_.data(), wave.vector_registers = vector_file_.data(),
+    wave.num_halves = num_halves;
     wave.group = &group, wave.code = &code, wave.private_memory = own_memory_.data();
-    wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = num_halves == 2 ? UINT32_MAX : 0;
+    wave.scalar_registers[kExec] = UINT32_MAX, wave.scalar_registers[kExec + 1] = num_halves == 2 ? UINT32_MAX : 0;
   }
 
   // Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
@@ -52,14 +53,18 @@ class TestWave {
     } catch (const KernelFault& fault) { return fault.text; }
     return "";
   }
-  void set_lanes(uint32_t place, uint32_t value) {
-    for (uint32_t lane = 0; lane < wave.num_halves * kNumLanes; lane++) wave.lane(place, lane) = value;
+  void set_lanes(uint32_t register_index, uint32_t value) {
+    for (uint32_t lane = 0; lane < wave.num_halves * kNumLanes; lane++) wave.lane(register_index, lane) = value;
   }
-  void set_float_lanes(uint32_t place, float value) { set_lanes(place, std::bit_cast<uint32_t>(value)); }
-  float float_lane(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
+  void set_float_lanes(uint32_t register_index, float value) {
+    set_lanes(register_index, std::bit_cast<uint32_t>(value));
+  }
+  float float_lane(uint32_t register_index, uint32_t lane = 0) const {
+    return std::bit_cast<float>(wave.lane(register_index, lane));
+  }
 
   TranslatedKernel code;
-  Launch launch;
+  KernelLaunch launch;
   WorkGroup group;
   Wave wave;
 

@@ -26,7 +26,7 @@ struct TraceRecord {
 struct TraceLog {
   uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;
-  uint64_t last_record = 0;  // offset of the last record in records()
+  uint64_t last_record_offset = 0;  // offset of the last record in records()
   uint64_t is_full = 0;      // 1: a record or an event did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -44,7 +44,7 @@ struct TraceLog {
     TraceRecord record{.kind = kind, .bytes = uint32_t(text.size()), .number = number};
     std::memcpy(records() + used_bytes, &record, sizeof record);
     std::memcpy(records() + used_bytes + sizeof record, text.data(), text.size());
-    last_record = used_bytes;
+    last_record_offset = used_bytes;
     used_bytes += sizeof record + padded;
   }
   // Appends an event to the last record, which must be a launch.
@@ -56,7 +56,7 @@ struct TraceLog {
     std::memcpy(records() + used_bytes, &event, sizeof event);
     used_bytes += sizeof event;
     uint64_t events;
-    std::byte* count = records() + last_record + offsetof(TraceRecord, num_events);
+    std::byte* count = records() + last_record_offset + offsetof(TraceRecord, num_events);
     std::memcpy(&events, count, sizeof events);
     events++;
     std::memcpy(count, &events, sizeof events);

@@ -19,8 +19,8 @@ void WaitChecker::wait_for(WaitCounter counter, uint64_t open, bool is_shared) {
   if (counter == WaitCounter::Scalar && open > 0) return;  // scalar loads complete in any order
   // if LDS operations and scalar loads share a counter, outstanding scalar loads make the order of completion unknown
   bool mixed = is_shared && counter == WaitCounter::Lds && open > 0 &&
-               num_done_[size_t(WaitCounter::Scalar)] < num_issued_[size_t(WaitCounter::Scalar)];
-  if (!mixed && num_issued_[n] >= open) num_done_[n] = std::max(num_done_[n], num_issued_[n] - open);
+               num_completed_[size_t(WaitCounter::Scalar)] < num_issued_[size_t(WaitCounter::Scalar)];
+  if (!mixed && num_issued_[n] >= open) num_completed_[n] = std::max(num_completed_[n], num_issued_[n] - open);
 }
 
 void WaitChecker::check_operands(Wave& w, const Op& o) {
@@ -28,7 +28,7 @@ void WaitChecker::check_operands(Wave& w, const Op& o) {
   for (size_t n = 0; n < i.operands.size(); n++) {
     const Operand& operand = i.operands[n];
     if (!operand.is_register()) continue;
-    uint32_t first = operand.place + (operand.kind == Operand::Scalar ? kVectorFileSize : 0);
+    uint32_t first = operand.register_index + (operand.kind == Operand::Scalar ? kVectorFileSize : 0);
     for (uint32_t k = first; k < first + operand.count; k++) {
       const PendingLoad& p = pending_loads_[k];
       bool is_next = n == 0 && o.is_load && o.counter == p.counter && p.counter != WaitCounter::Scalar;
@@ -40,7 +40,7 @@ void WaitChecker::check_operands(Wave& w, const Op& o) {
   }
   if (o.counter == WaitCounter::None) return;
   uint64_t number = ++num_issued_[size_t(o.counter)];
-  if (!o.is_load && o.counter == WaitCounter::Lds) last_store_number_ = number;
+  if (!o.is_load && o.counter == WaitCounter::Lds) last_lds_store_number_ = number;
   if (!o.is_load) return;
   for (uint32_t k = 0; k < o.num_words; k++)
     pending_loads_[o.to + k + (o.counter == WaitCounter::Scalar ? kVectorFileSize : 0)] = {number, o.instruction,
@@ -48,7 +48,7 @@ void WaitChecker::check_operands(Wave& w, const Op& o) {
 }
 
 void WaitChecker::check_barrier(Wave& w, const Op& o) const {
-  if (last_store_number_ > num_done_[size_t(WaitCounter::Lds)])
+  if (last_lds_store_number_ > num_completed_[size_t(WaitCounter::Lds)])
     throw_fault(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
 }
 

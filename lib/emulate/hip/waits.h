@@ -26,12 +26,12 @@ class WaitChecker {
     uint32_t instruction = 0;
     WaitCounter counter = WaitCounter::None;
   };
-  bool is_pending(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
+  bool is_pending(const PendingLoad& p) const { return p.number > num_completed_[size_t(p.counter)]; }
   // the last load into each vector register, then into each scalar register
-  std::array<PendingLoad, kVectorFileSize + kConstants> pending_loads_{};
+  std::array<PendingLoad, kVectorFileSize + kFirstConstant> pending_loads_{};
   // for each WaitCounter: the number of operations issued, and the number completed
-  std::array<uint64_t, 5> num_issued_{}, num_done_{};
-  uint64_t last_store_number_ = 0;                        // sequence number of the last LDS store
+  std::array<uint64_t, 5> num_issued_{}, num_completed_{};
+  uint64_t last_lds_store_number_ = 0;                        // sequence number of the last LDS store
 };
 
 // Returns the Op::run of a wait. Op::bytes is the WaitCounter, Op::offset the number of operations that may remain

@@ -12,7 +12,7 @@ void* GridRunner::threadgroup_array(uint32_t number, uint64_t bytes, const char*
   return made;
 }
 
-void GridRunner::watch_access(const MemoryAccess& a, uint64_t at) {
+void GridRunner::check_watched_access(const MemoryAccess& a, uint64_t at) {
   if (auto never = memory_.first_unstored_byte(a))
     report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.describe_address(*never),
                  at);
@@ -59,8 +59,10 @@ void do_nothing() {}
 void* threadgroup_array(uint32_t number, uint64_t bytes, const char* name) {
   return GridRunner::current_runner().threadgroup_array(number, bytes, name, TGC_HERE);
 }
-void barrier() { GridRunner::current_runner().wait(nullptr, TGC_HERE); }
-void multiply_fragments(MatrixFragments* fragments) { GridRunner::current_runner().wait(fragments, TGC_HERE); }
+void barrier() { GridRunner::current_runner().wait_for_threads(nullptr, TGC_HERE); }
+void multiply_fragments(MatrixFragments* fragments) {
+  GridRunner::current_runner().wait_for_threads(fragments, TGC_HERE);
+}
 
 template <uint32_t kBytes>
 void add_access_checks(std::map<std::string, void*, std::less<>>& to) {
@@ -73,7 +75,7 @@ void add_access_checks(std::map<std::string, void*, std::less<>>& to) {
 
 }  // namespace
 
-std::map<std::string, void*, std::less<>> functions() {
+std::map<std::string, void*, std::less<>> runtime_functions() {
   std::map<std::string, void*, std::less<>> out{
       {"__tsan_init", reinterpret_cast<void*>(do_nothing)},
       {"__tsan_func_entry", reinterpret_cast<void*>(do_nothing)},

@@ -107,7 +107,7 @@ void GridRunner::fiber_body() { current_runner().run_threads(); }
 // Runs on a fiber: starts threads until all threads of the group have started.
 void GridRunner::run_threads() {
   for (;;) {
-    for (; next_thread_ < num_group_threads_; num_ended_++) {
+    for (; next_thread_ < num_group_threads_; num_ended_threads_++) {
       running_thread_ = next_thread_++;
       ThreadPosition position = position_of_thread(running_thread_);
       grid_.entry(grid_.arguments.data(), &position);
@@ -131,7 +131,7 @@ void GridRunner::resume_thread(uint32_t thread) {
 }
 
 void GridRunner::run_group(const std::array<uint32_t, 3>& group) {
-  group_id_ = group, next_thread_ = 0, num_ended_ = 0;
+  group_id_ = group, next_thread_ = 0, num_ended_threads_ = 0;
   memory_.begin_group();
   do {
     while (next_thread_ < num_group_threads_ && !first_fault_) {
@@ -140,7 +140,7 @@ void GridRunner::run_group(const std::array<uint32_t, 3>& group) {
       idle_fibers_.pop_back();
       enter_fiber(fiber);
     }
-  } while (!first_fault_ && num_ended_ < num_group_threads_ && resume_ready_threads());
+  } while (!first_fault_ && num_ended_threads_ < num_group_threads_ && resume_ready_threads());
 }
 
 // Resumes the SIMD groups in which all threads wait at a matrix product. If there is none, resumes all threads if all
@@ -181,7 +181,7 @@ bool GridRunner::resume_ready_threads() {
   return !first_fault_;
 }
 
-void GridRunner::wait(MatrixFragments* fragments, uint64_t at) {
+void GridRunner::wait_for_threads(MatrixFragments* fragments, uint64_t at) {
   uint32_t thread = running_thread_;
   waiting_threads_[thread] = {running_fiber_, fragments, at};
   running_fiber_->leave_fiber();

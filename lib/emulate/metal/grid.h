@@ -49,7 +49,7 @@ inline constexpr uint64_t kMaxThreadgroupBytes = 32 << 10;   // Apple's limit
 std::optional<KernelFault> run_grid(const KernelGrid& grid);
 
 // Returns the functions that compiled kernels call, by symbol name.
-std::map<std::string, void*, std::less<>> functions();
+std::map<std::string, void*, std::less<>> runtime_functions();
 
 // A stack that one host thread switches to. Code on a fiber must not throw or rely on destructors, because a fiber may
 // be abandoned at any point.

@@ -26,11 +26,11 @@ class GridRunner {
     if (must_be_aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
     if (!memory_.contains_access(a)) report_access_fault(a, at);
-    if (memory_.is_watched()) watch_access(a, at);
+    if (memory_.is_watched()) check_watched_access(a, at);
   }
   void* threadgroup_array(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
   // Waits for all threads of the group. With `fragments`, waits for the SIMD group, whose matrices are then multiplied.
-  void wait(MatrixFragments* fragments, uint64_t at);
+  void wait_for_threads(MatrixFragments* fragments, uint64_t at);
 
  private:
   struct WaitingThread {
@@ -45,7 +45,7 @@ class GridRunner {
   void resume_thread(uint32_t thread);
   bool resume_ready_threads();
   void multiply_matrices(uint32_t first);
-  void watch_access(const MemoryAccess& a, uint64_t at);
+  void check_watched_access(const MemoryAccess& a, uint64_t at);
   void report_access_fault(const MemoryAccess& a, uint64_t at);
   void report_fault(std::string what, uint64_t at, uint64_t other_at = 0);
   void report_thread_fault(uint32_t thread, std::string what);
@@ -56,7 +56,7 @@ class GridRunner {
   const uint32_t num_group_threads_;
   std::array<uint32_t, 3> group_id_{};
   // the running thread; the next one to start; number of finished threads
-  uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_ = 0;
+  uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_threads_ = 0;
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_fibers_;
   Fiber* running_fiber_ = nullptr;

@@ -28,7 +28,7 @@ struct ClFunctions {
 #undef X
 };
 
-Status load_api(ClFunctions& api) {
+Status load_cl_functions(ClFunctions& api) {
   auto library = DynamicLibrary::open("TGC_OPENCL_LIBRARY",
                                       {"libOpenCL.so.1", "/System/Library/Frameworks/OpenCL.framework/OpenCL"});
   if (!library)
@@ -107,8 +107,8 @@ Status check_status(cl_int code, const char* function) {
 class ClDevice : public Device {
  public:
   ~ClDevice() override {
-    if (queue_) cl.clReleaseCommandQueue(queue_);
-    if (context_) cl.clReleaseContext(context_);
+    if (queue_) functions.clReleaseCommandQueue(queue_);
+    if (context_) functions.clReleaseContext(context_);
   }
 
   Status open() override;
@@ -122,30 +122,30 @@ class ClDevice : public Device {
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
     cl_int code;
-    cl_mem memory = cl.clCreateBuffer(context_, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &code);
+    cl_mem memory = functions.clCreateBuffer(context_, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &code);
     if (code != CL_SUCCESS) return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
     return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
   }
   void free(const DeviceBuffer& b) override {
     for (auto it = sub_buffers_.begin(); it != sub_buffers_.end();) {
       bool of_it = it->second.handle == b.handle;
-      if (of_it) cl.clReleaseMemObject(it->second.sub_buffer);
+      if (of_it) functions.clReleaseMemObject(it->second.sub_buffer);
       it = of_it ? sub_buffers_.erase(it) : std::next(it);
     }
-    cl.clReleaseMemObject(memory_of(b));
+    functions.clReleaseMemObject(memory_of(b));
   }
   Status copy_in(const DeviceBuffer& to, const void* from) override {
     return check_status(
-        cl.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr),
+        functions.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr),
         "clEnqueueWriteBuffer");
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
-    return check_status(
-        cl.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0, nullptr, nullptr),
-        "clEnqueueReadBuffer");
+    return check_status(functions.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0,
+                                                      nullptr, nullptr),
+                        "clEnqueueReadBuffer");
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
-  Status synchronize() override { return check_status(cl.clFinish(queue_), "clFinish"); }
+  Status synchronize() override { return check_status(functions.clFinish(queue_), "clFinish"); }
 
   // For a view with an offset, returns a sub-buffer, which is created once.
   Result<cl_mem> argument_memory(const DeviceBuffer& b) {
@@ -155,13 +155,13 @@ class ClDevice : public Device {
     cl_buffer_region region{b.offset, b.bytes};
     cl_int code;
     cl_mem sub_buffer =
-        cl.clCreateSubBuffer(memory_of(b), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+        functions.clCreateSubBuffer(memory_of(b), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     if (code != CL_SUCCESS) return Diag{"clCreateSubBuffer: " + error_text(code)};
     sub_buffers_[key] = {b.handle, sub_buffer};
     return sub_buffer;
   }
 
-  ClFunctions cl;
+  ClFunctions functions;
   cl_command_queue queue_ = nullptr;
 
  private:
@@ -173,9 +173,9 @@ class ClDevice : public Device {
   static cl_mem memory_of(const DeviceBuffer& b) { return reinterpret_cast<cl_mem>(b.handle); }
   std::string device_info(cl_device_info what) const {
     size_t size = 0;
-    if (!device_ || cl.clGetDeviceInfo(device_, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+    if (!device_ || functions.clGetDeviceInfo(device_, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
     std::string out(size, '\0');
-    cl.clGetDeviceInfo(device_, what, size, out.data(), nullptr);
+    functions.clGetDeviceInfo(device_, what, size, out.data(), nullptr);
     out.resize(out.find('\0') == out.npos ? size : out.find('\0'));
     return out;
   }
@@ -192,10 +192,10 @@ class ClDevice : public Device {
 class ClKernel : public Kernel {
  public:
   ClKernel(ClDevice& device, cl_program program, cl_kernel kernel)
-      : Kernel(device), cl_(device.cl), program_(program), kernel_(kernel) {}
+      : Kernel(device), functions_(device.functions), program_(program), kernel_(kernel) {}
   ~ClKernel() override {
-    cl_.clReleaseKernel(kernel_);
-    cl_.clReleaseProgram(program_);
+    functions_.clReleaseKernel(kernel_);
+    functions_.clReleaseProgram(program_);
   }
 
   Status launch(const LaunchArguments& a) override { return enqueue(a, nullptr); }
@@ -203,15 +203,17 @@ class ClKernel : public Kernel {
   Result<double> time_launch(const LaunchArguments& a) override {
     cl_event event = nullptr;
     if (auto status = enqueue(a, &event); !status) return status.diag();
-    Status done = check_status(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
+    Status done = check_status(functions_.clWaitForEvents(1, &event), "clWaitForEvents");
     cl_ulong begin = 0, end = 0;
     if (done)
-      done = check_status(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
-                          "clGetEventProfilingInfo");
+      done = check_status(
+          functions_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
+          "clGetEventProfilingInfo");
     if (done)
-      done = check_status(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-                          "clGetEventProfilingInfo");
-    cl_.clReleaseEvent(event);
+      done =
+          check_status(functions_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
+                       "clGetEventProfilingInfo");
+    functions_.clReleaseEvent(event);
     if (!done) return done.diag();
     return double(end - begin) * 1e-9;
   }
@@ -224,13 +226,15 @@ class ClKernel : public Kernel {
     for (const DeviceBuffer& b : a.buffers) {
       auto memory = device().argument_memory(b);
       if (!memory) return memory.diag();
-      if (auto status = check_status(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg");
+      if (auto status =
+              check_status(functions_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg");
           !status)
         return status;
     }
     for (int64_t v : a.variables) {
       cl_int value = cl_int(v);
-      if (auto status = check_status(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status)
+      if (auto status = check_status(functions_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg");
+          !status)
         return status;
     }
     size_t global[3], local[3];
@@ -238,35 +242,37 @@ class ClKernel : public Kernel {
       local[i] = a.launch_size.local_size ? (*a.launch_size.local_size)[i] : 1;
       global[i] = a.launch_size.global_size[i] * local[i];
     }
-    return check_status(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
-                                                   a.launch_size.local_size ? local : nullptr, 0, nullptr, event),
-                        "clEnqueueNDRangeKernel");
+    return check_status(
+        functions_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
+                                          a.launch_size.local_size ? local : nullptr, 0, nullptr, event),
+        "clEnqueueNDRangeKernel");
   }
 
-  const ClFunctions& cl_;
+  const ClFunctions& functions_;
   cl_program program_;
   cl_kernel kernel_;
 };
 
 Status ClDevice::open() {
   if (queue_) return Unit{};
-  if (auto status = load_api(cl); !status) return status;
+  if (auto status = load_cl_functions(functions); !status) return status;
   if (auto status = find_device(); !status) return status;
   cl_int code;
-  context_ = cl.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
+  context_ = functions.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
   if (code != CL_SUCCESS) return Diag{"clCreateContext: " + error_text(code)};
-  queue_ = cl.clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code);
+  queue_ = functions.clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code);
   return check_status(code, "clCreateCommandQueue");
 }
 
 Status ClDevice::find_device() {
   cl_uint count = 0;
-  if (auto status = check_status(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;
+  if (auto status = check_status(functions.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status)
+    return status;
   std::vector<cl_platform_id> platforms(count);
-  if (count) cl.clGetPlatformIDs(count, platforms.data(), nullptr);
+  if (count) functions.clGetPlatformIDs(count, platforms.data(), nullptr);
   for (cl_device_type type : {cl_device_type(CL_DEVICE_TYPE_GPU), cl_device_type(CL_DEVICE_TYPE_DEFAULT)})
     for (cl_platform_id platform : platforms)
-      if (cl.clGetDeviceIDs(platform, type, 1, &device_, nullptr) == CL_SUCCESS && device_) return Unit{};
+      if (functions.clGetDeviceIDs(platform, type, 1, &device_, nullptr) == CL_SUCCESS && device_) return Unit{};
   return Diag{"OpenCL has no device here; on Debian: apt install pocl-opencl-icd"};
 }
 
@@ -276,21 +282,21 @@ Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const
                       (code.find("image2d_t") != code.npos ? std::string(kImagesAsBuffers) : "") + code;
   const char* text = whole.c_str();
   cl_int error;
-  cl_program program = cl.clCreateProgramWithSource(context_, 1, &text, nullptr, &error);
+  cl_program program = functions.clCreateProgramWithSource(context_, 1, &text, nullptr, &error);
   if (error != CL_SUCCESS) return Diag{"clCreateProgramWithSource: " + error_text(error)};
-  if (cl_int built = cl.clBuildProgram(program, 1, &device_, nullptr, nullptr, nullptr); built != CL_SUCCESS) {
+  if (cl_int built = functions.clBuildProgram(program, 1, &device_, nullptr, nullptr, nullptr); built != CL_SUCCESS) {
     size_t size = 0;
-    cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    functions.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
     std::string log(size, '\0');
-    if (size) cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    if (size) functions.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     log.resize(std::min(log.find('\0'), log.size()));
-    cl.clReleaseProgram(program);
+    functions.clReleaseProgram(program);
     return invalid_source_error("OpenCL", source,
                                 error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)\n" : "\n") + log);
   }
-  cl_kernel kernel = cl.clCreateKernel(program, source.function_name.c_str(), &error);
+  cl_kernel kernel = functions.clCreateKernel(program, source.function_name.c_str(), &error);
   if (error != CL_SUCCESS) {
-    cl.clReleaseProgram(program);
+    functions.clReleaseProgram(program);
     return Diag{"clCreateKernel '" + source.function_name + "': " + error_text(error)};
   }
   return std::unique_ptr<Kernel>(std::make_unique<ClKernel>(*this, program, kernel));

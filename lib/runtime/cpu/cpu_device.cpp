@@ -37,9 +37,9 @@ class CpuDevice : public HostDevice {
 
   Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
   Status open() override { return Unit{}; }
-  void start_threads(size_t threads) override {
-    thread_pool_.start_threads(threads);
-    load_libraries();
+  void prepare_launches(size_t threads) override {
+    thread_pool_.start_all_threads(threads);
+    load_runtime_libraries();
   }
   std::string target() const override { return "CPU:" + renderer_; }
   std::string description() const override;

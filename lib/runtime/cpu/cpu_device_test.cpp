@@ -28,7 +28,7 @@ TEST_CASE("CPU: buffers, views, variables and the thread number reach the kernel
                  c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
   std::vector<int32_t> in{1, 2, 3, 4, 5, 6}, out(6, -1);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.buffer_part(8, 16)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.subbuffer(8, 16)};
   std::vector<int64_t> variables{10, -7};
   for (int i = 0; i < 50; i++) REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {4, 1, 1}}}).ok());
   CHECK(a.read(*device, out) == std::vector<int32_t>{23, 33, 43, 53, -1, -1});

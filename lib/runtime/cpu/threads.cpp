@@ -27,7 +27,7 @@ template <class Condition>
 bool ThreadPool::spin_until(Condition&& holds) const {
   if (holds()) return true;
   // yields, because the thread that this thread waits for may need this processor
-  for (auto begin = Clock::now(); !is_crowded_ && Clock::now() - begin < kSpinTime; std::this_thread::yield())
+  for (auto begin = Clock::now(); !is_oversubscribed_ && Clock::now() - begin < kSpinTime; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;
       pause_briefly();
@@ -44,9 +44,9 @@ ThreadPool::~ThreadPool() {
   for (std::thread& t : worker_threads_) t.join();
 }
 
-void ThreadPool::start_workers(size_t count) {
+void ThreadPool::ensure_num_threads(size_t count) {
   while (worker_threads_.size() + 1 < count) {
-    is_crowded_ = worker_threads_.size() + 2 > std::thread::hardware_concurrency();
+    is_oversubscribed_ = worker_threads_.size() + 2 > std::thread::hardware_concurrency();
     try {
       worker_threads_.emplace_back([this, number = worker_threads_.size() + 1] { run_thread(number); });
     } catch (const std::system_error& e) {
@@ -56,14 +56,14 @@ void ThreadPool::start_workers(size_t count) {
   }
 }
 
-void ThreadPool::start_threads(size_t count) {
+void ThreadPool::start_all_threads(size_t count) {
   constexpr size_t kMost = 1024;
-  start_workers(std::min(count, kMost));
-  has_started_ = true;
+  ensure_num_threads(std::min(count, kMost));
+  has_started_all_ = true;
 }
 
 void ThreadPool::run_task(size_t count, const std::function<void(size_t)>& task) {
-  if (!has_started_) start_workers(count);
+  if (!has_started_all_) ensure_num_threads(count);
   size_t width = worker_threads_.size() + 1;
   if (count <= width) return run_launch_round(count, task);
   for (size_t begin = 0; begin < count; begin += width)
@@ -96,7 +96,7 @@ void ThreadPool::run_thread(size_t number) {
     if (should_stop_) return;
     LaunchRound round = launch_round_;
     seen = round.number;
-    if (number >= round.count) continue;
+    if (number >= round.num_threads) continue;
     (*task_)(number);
     if (num_running_threads_.fetch_sub(1) > 1) continue;
     // after the lock, the caller has seen num_running_threads_ == 0, or it waits for round_ended_

@@ -15,7 +15,7 @@ class ThreadPool {
  public:
   ~ThreadPool();
   // Starts the threads for launches of `count` threads, up to a limit. Afterwards run_task() starts no more threads.
-  void start_threads(size_t count);
+  void start_all_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's) if the pool has enough
   // threads, and returns when all have returned. Throws Failure if a thread cannot be started.
   void run_task(size_t count, const std::function<void(size_t)>& task);
@@ -23,9 +23,9 @@ class ThreadPool {
  private:
   // Stored as a single atomic word, so that a thread that wakes late reads the number and the count of the same round.
   struct LaunchRound {
-    uint32_t number = 0, count = 0;
+    uint32_t number = 0, num_threads = 0;
   };
-  void start_workers(size_t count);
+  void ensure_num_threads(size_t count);
   void run_launch_round(size_t count, const std::function<void(size_t)>& task);
   void run_thread(size_t number);
   template <class Condition>
@@ -36,8 +36,8 @@ class ThreadPool {
   std::atomic<LaunchRound> launch_round_;
   std::atomic<size_t> num_running_threads_ = 0;
   const std::function<void(size_t)>* task_ = nullptr;
-  std::atomic<bool> should_stop_ = false, is_crowded_ = false;  // crowded: more threads than processors
-  bool has_started_ = false;
+  std::atomic<bool> should_stop_ = false, is_oversubscribed_ = false;  // oversubscribed: more threads than processors
+  bool has_started_all_ = false;
   std::vector<std::thread> worker_threads_;
 };
 

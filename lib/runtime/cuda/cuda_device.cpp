@@ -32,7 +32,9 @@ class CudaDevice : public GpuDevice {
     return compile_source(source, is_emulated("CUDA"));  // an emulator's reports name source lines
   }
   Status open() override;
-  std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
+  std::string target() const override {
+    return "CUDA:CUDA:sm_" + std::to_string(capability_major_ * 10 + capability_minor_);
+  }
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
     return call_driver(copy_to_device_, address_of(to), from, to.bytes);
@@ -73,7 +75,7 @@ class CudaDevice : public GpuDevice {
 
   int device_ = 0;
   void* context_ = nullptr;
-  int major_ = 0, minor_ = 0;
+  int capability_major_ = 0, capability_minor_ = 0;
   std::vector<uint64_t> argument_values_;
   std::vector<void*> argument_pointers_;
 };
@@ -84,17 +86,17 @@ Status CudaDevice::open() {
   auto library = DynamicLibrary::open("TGC_CUDA_LIBRARY", {"libcuda.so.1", "libcuda.so"});
   if (!library) return Diag{"no NVIDIA driver: " + library.diag().message};
   if (auto status =
-      bind_function(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
-                    release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
+      bind_functions(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
+                     release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
       !status)
     return status;
-  if (auto status = init("NVIDIA"); !status) return status;
+  if (auto status = init_driver("NVIDIA"); !status) return status;
   if (auto status = call_driver(get_device_, &device_, 0); !status) return status;
   char name[256] = "";
   get_name_.call_driver(name, sizeof name, device_);
   name_ = name;
-  get_attribute_.call_driver(&major_, kComputeCapabilityMajor, device_);
-  get_attribute_.call_driver(&minor_, kComputeCapabilityMinor, device_);
+  get_attribute_.call_driver(&capability_major_, kComputeCapabilityMajor, device_);
+  get_attribute_.call_driver(&capability_minor_, kComputeCapabilityMinor, device_);
   if (auto status = call_driver(retain_context_, &context_, device_); !status) return status;
   return call_driver(set_context_, context_);
 }

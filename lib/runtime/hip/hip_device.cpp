@@ -72,7 +72,7 @@ class HipDevice : public GpuDevice {
   const char* (*error_name_)(int) = nullptr;
   const char* (*error_string_)(int) = nullptr;
   DriverFunction<int> set_device_{"hipSetDevice"};
-  DriverFunction<hip::Properties*, int> get_properties_{"hipGetDevicePropertiesR0600"};
+  DriverFunction<hip::DeviceProperties*, int> get_properties_{"hipGetDevicePropertiesR0600"};
   DriverFunction<void*, const void*, size_t, int> copy_memory_{"hipMemcpy"};
   DriverFunction<void**, const void*> load_module_{"hipModuleLoadData"};
   DriverFunction<void**> create_event_{"hipEventCreate"};
@@ -89,12 +89,12 @@ Status HipDevice::open() {
   if (!library) return Diag{"no AMD driver (ROCm): " + library.diag().message};
   if (auto status = library->bind_function(error_name_, "hipGetErrorName"); !status) return status;
   if (auto status = library->bind_function(error_string_, "hipGetErrorString"); !status) return status;
-  if (auto status = bind_function(*library, set_device_, get_properties_, copy_memory_, load_module_, create_event_);
+  if (auto status = bind_functions(*library, set_device_, get_properties_, copy_memory_, load_module_, create_event_);
       !status)
     return status;
-  if (auto status = init("AMD"); !status) return status;
+  if (auto status = init_driver("AMD"); !status) return status;
   if (auto status = call_driver(set_device_, 0); !status) return status;
-  hip::Properties properties{};
+  hip::DeviceProperties properties{};
   if (int code = get_properties_.call_driver(&properties, 0)) return make_call_error("hipGetDeviceProperties", code);
   auto text = [](const char* from, size_t n) { return std::string(from, strnlen(from, n)); };
   name_ = text(properties.name, sizeof properties.name);

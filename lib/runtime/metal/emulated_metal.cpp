@@ -17,7 +17,7 @@ class EmulatedMetalDevice : public HostDevice {
  public:
   Result<std::string> compile(const KernelSource& source) override { return compile_metal(source.name, source.text); }
   Status open() override { return Unit{}; }
-  void start_threads(size_t) override { load_libraries(); }
+  void prepare_launches(size_t) override { load_runtime_libraries(); }
   std::string target() const override { return "METAL:METAL"; }
   std::string description() const override { return "tgc's Metal emulator: clang for this CPU, not Apple's compiler"; }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
@@ -74,7 +74,7 @@ class EmulatedMetalKernel : public Kernel {
   Diag describe_fault(const metal::KernelFault& fault) const {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
     auto line_of = [&](uint64_t behind) { return line_at_address(line_table_, behind - begin - 1); };
-    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
+    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .is_kernel_fault = true};
     out.context = source_lines_text(source_.text, {line_of(fault.return_address),
                                              fault.other_return_address ? line_of(fault.other_return_address) : 0});
     return out;
@@ -92,10 +92,10 @@ Result<std::unique_ptr<Kernel>> EmulatedMetalDevice::load(const KernelSource& so
     MetalCode made = std::move(read_metal_code(code).value_or_throw());
     auto kernels = find_metal_kernels(source.text);
     auto kernel = std::ranges::find(kernels, source.function_name, &MetalKernel::name);
-    auto loaded = std::move(load_object(made.object, metal::functions()).value_or_throw());
+    auto loaded = std::move(load_object(made.object, metal::runtime_functions()).value_or_throw());
     if (kernel == kernels.end() || !loaded->symbol(metal_entry_name(source.function_name)))
       throw Failure("the compiled kernel has no function '" + source.function_name + "'");
-    return std::make_unique<EmulatedMetalKernel>(*this, source, std::move(*kernel), std::move(made.lines),
+    return std::make_unique<EmulatedMetalKernel>(*this, source, std::move(*kernel), std::move(made.line_table),
                                                  std::move(loaded));
   });
 }

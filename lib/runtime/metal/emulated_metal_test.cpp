@@ -43,7 +43,7 @@ Ran run(const std::string& text, std::vector<float> out, const std::vector<float
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-std::vector<float> count_text(size_t n) {
+std::vector<float> floats_from_1(size_t n) {
   std::vector<float> out(n);
   std::iota(out.begin(), out.end(), 1.0f);
   return out;
@@ -52,11 +52,12 @@ std::vector<float> count_text(size_t n) {
 const char* kTwo = "device float* data0, device float* data1";
 
 TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vectors and half compute as in Metal") {
-  Ran ran = run(kernel_text(std::string(kTwo) + ", constant int& n",
-                            "  float4 v = (*((device float4*)((data1+(gid.x*8+lid.x*4)))));\n"
-                            "  *((device float4*)((data0+(gid.x*8+lid.x*4)))) = float4(v.x+n,v.y,\n"
-                            "    as_type<float>((int)(v.z)),(float)((half)(v.w)+(half)(2048.0f)));\n"),
-                std::vector<float>(16), count_text(16), {.global_size = {2, 1, 1}, .local_size = {{2, 1, 1}}}, {100});
+  Ran ran =
+      run(kernel_text(std::string(kTwo) + ", constant int& n",
+                      "  float4 v = (*((device float4*)((data1+(gid.x*8+lid.x*4)))));\n"
+                      "  *((device float4*)((data0+(gid.x*8+lid.x*4)))) = float4(v.x+n,v.y,\n"
+                      "    as_type<float>((int)(v.z)),(float)((half)(v.w)+(half)(2048.0f)));\n"),
+          std::vector<float>(16), floats_from_1(16), {.global_size = {2, 1, 1}, .local_size = {{2, 1, 1}}}, {100});
   REQUIRE(ran.error == "");
   int bits = 0;
   std::memcpy(&bits, &ran.out[14], 4);
@@ -69,7 +70,7 @@ TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vecto
   ran = run(kernel_text(kTwo, "  data0[0] = (float)((half)(data1[4])+(half)(2048.0f));\n"
                         "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
                         "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),
-            std::vector<float>(4), count_text(8), {});
+            std::vector<float>(4), floats_from_1(8), {});
   REQUIRE(ran.error == "");
   CHECK(ran.out == std::vector<float>{2052, 256, std::sin(1.0f), 4});
 }
@@ -84,7 +85,7 @@ const std::string kSum =
 
 TEST_CASE("Metal emulator: threadgroup memory and barriers work") {
   LaunchSize size{.global_size = {3, 1, 1}, .local_size = {{64, 1, 1}}};
-  Ran ran = run(kernel_text(kTwo, kSum), std::vector<float>(192), count_text(192), size);
+  Ran ran = run(kernel_text(kTwo, kSum), std::vector<float>(192), floats_from_1(192), size);
   REQUIRE(ran.error == "");
   CHECK(ran.out[0] == 64 * 65 / 2);
   CHECK(ran.out[191] == 64 * 65 / 2 + 128 * 64);
@@ -96,7 +97,7 @@ TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thre
     std::string body = kSum;
     REQUIRE(has(body, from));
     body.replace(body.find(from), from.size(), to);
-    Ran ran = run(kernel_text(kTwo, body), std::vector<float>(192), count_text(192), size);
+    Ran ran = run(kernel_text(kTwo, body), std::vector<float>(192), floats_from_1(192), size);
     INFO(ran.error);
     CHECK(has(ran.error, message));
     CHECK(ran.context.size() > 4);
@@ -117,8 +118,9 @@ TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thre
 TEST_CASE("Metal emulator: --race finds accesses of two threads to one address without a barrier between them") {
   LaunchSize size{.global_size = {1, 1, 1}, .local_size = {{64, 1, 1}}};
   ScopedEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
-  Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), count_text(64), size);
-  Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), count_text(64), size);
+  Ran ran =
+      run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), floats_from_1(64), size);
+  Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), floats_from_1(64), size);
   CHECK(has(ran.error,
             "stores what thread (0, 0, 0) stored with no barrier between, data0 at byte 0, line 4, thread (1,"));
   CHECK(has(ran.error, "; the other access is in line 4"));
@@ -133,14 +135,14 @@ TEST_CASE("Metal emulator: the 32 threads of a SIMD group multiply matrices") {
       "    b.thread_elements()[i] = row==col+i ? 2.0f : row==7 ? 1.0f : 0.0f; c.thread_elements()[i] = 0.5f; }\n"
       "  simdgroup_multiply_accumulate(c, a, b, c);\n"
       "  for (int i = 0; i < 2; i++) data0[row*8+col+i] = c.thread_elements()[i];\n";
-  Ran ran = run(kernel_text(kTwo, body), std::vector<float>(64), count_text(64), {.local_size = {{32, 1, 1}}});
+  Ran ran = run(kernel_text(kTwo, body), std::vector<float>(64), floats_from_1(64), {.local_size = {{32, 1, 1}}});
   REQUIRE(ran.error == "");
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
       float a = float(row * 8 + col + 1), last = float(row * 8 + 8);
       CHECK(ran.out[size_t(row * 8 + col)] == (col == 7 ? 2 * last : 2 * a + last) + 0.5f);
     }
-  ran = run(kernel_text(kTwo, body), std::vector<float>(64), count_text(64), {.local_size = {{16, 1, 1}}});
+  ran = run(kernel_text(kTwo, body), std::vector<float>(64), floats_from_1(64), {.local_size = {{16, 1, 1}}});
   CHECK(has(ran.error, "a function of its SIMD group, which not all 32 threads reach, line 8"));
 }
 

@@ -69,7 +69,7 @@ RefBuilder::RefBuilder(bool count_evaluations) : should_count_evaluations_(count
 
 Reg RefBuilder::make_register(RefType type, bool varying) {
   virtual_registers_.push_back(
-      {.type = type, .is_varying_register = varying, .scope_depth = uint32_t(code_scopes_.size() - 1)});
+      {.type = type, .is_varying = varying, .scope_depth = uint32_t(code_scopes_.size() - 1)});
   return Reg(virtual_registers_.size() - 1);
 }
 
@@ -135,7 +135,7 @@ Reg RefBuilder::evaluate_constant(VirtualOp v, RefType result) {
 }
 
 Reg RefBuilder::emit_splat(Reg r) {
-  if (is_varying_register(r)) return r;
+  if (is_varying(r)) return r;
   // the Splat (copy to all lanes) is in the scope that defines the register, or in that of Lanes if it is inner
   size_t depth = std::max<size_t>(virtual_registers_[size_t(r)].scope_depth, lanes_depth_);
   CodeScope& scope = code_scopes_[depth];
@@ -160,37 +160,37 @@ Reg RefBuilder::emit_binary(Opcode op, Reg a, Reg b) {
     if (op == Opcode::Mul && is_constant(b) && constant_bits(b) == 1) return a;
     v.a = a, v.b = b;
   }
-  return emit_op(v, result, is_varying_register(a) || is_varying_register(b));
+  return emit_op(v, result, is_varying(a) || is_varying(b));
 }
 
 Reg RefBuilder::emit_unary(Opcode op, Reg a) {
   VirtualOp v{.op = op, .type = uint8_t(type(a)), .a = a};
   RefType result = unary_result(op, type(a));
-  return has_constant_operands(v) ? evaluate_constant(v, result) : emit_op(v, result, is_varying_register(a));
+  return has_constant_operands(v) ? evaluate_constant(v, result) : emit_op(v, result, is_varying(a));
 }
 
 Reg RefBuilder::cast(Reg a, RefType to) {
   if (type(a) == to) return a;
   VirtualOp v{.op = Opcode::Cast, .type = uint8_t(to), .type2 = uint8_t(type(a)), .a = a};
-  return has_constant_operands(v) ? evaluate_constant(v, to) : emit_op(v, to, is_varying_register(a));
+  return has_constant_operands(v) ? evaluate_constant(v, to) : emit_op(v, to, is_varying(a));
 }
 
 Reg RefBuilder::emit_bitcast(Reg a, RefType to) {
   if (size_of_type(type(a)) != size_of_type(to)) throw UnsupportedOperation("a bitcast between sizes");
   if (is_constant(a)) return constant(to, constant_bits(a));
-  return type(a) == to ? a : emit_op({.op = Opcode::Mov, .type = uint8_t(to), .a = a}, to, is_varying_register(a));
+  return type(a) == to ? a : emit_op({.op = Opcode::Mov, .type = uint8_t(to), .a = a}, to, is_varying(a));
 }
 
 Reg RefBuilder::emit_where(Reg condition, Reg yes, Reg no) {
   if (is_constant(condition)) return constant_bits(condition) ? yes : no;
   if (yes == no) return yes;
-  bool any = is_varying_register(condition) || is_varying_register(yes) || is_varying_register(no);
+  bool any = is_varying(condition) || is_varying(yes) || is_varying(no);
   if (any) condition = emit_splat(condition), yes = emit_splat(yes), no = emit_splat(no);
   return emit_op({.op = Opcode::Where, .type = uint8_t(type(yes)), .a = condition, .b = yes, .c = no}, type(yes), any);
 }
 
 Reg RefBuilder::emit_mulacc(Reg a, Reg b, Reg c) {
-  bool any = is_varying_register(a) || is_varying_register(b) || is_varying_register(c);
+  bool any = is_varying(a) || is_varying(b) || is_varying(c);
   if (any) a = emit_splat(a), b = emit_splat(b), c = emit_splat(c);
   return emit_op({.op = Opcode::MulAcc, .type = uint8_t(type(a)), .a = a, .b = b, .c = c}, type(a), any);
 }
@@ -204,7 +204,7 @@ Reg RefBuilder::emit_logical_and(Reg a, Reg b) {
 }
 
 Reg RefBuilder::emit_copy(Reg a) {
-  return emit_op({.op = Opcode::Mov, .type = uint8_t(type(a)), .a = a}, type(a), is_varying_register(a));
+  return emit_op({.op = Opcode::Mov, .type = uint8_t(type(a)), .a = a}, type(a), is_varying(a));
 }
 
 void RefBuilder::emit_wmma(const WmmaLayout* wmma_layout, Scalar out, const std::vector<Reg>& a,
@@ -216,15 +216,15 @@ void RefBuilder::emit_wmma(const WmmaLayout* wmma_layout, Scalar out, const std:
   take(w.a, a), take(w.b, b), take(w.c, c);
   for (size_t i = 0; i < c.size(); i++) w.d.push_back(make_register(RefType::F32, w.is_varying));
   d = w.d;
-  code_scopes_.back().code.push_back({.op = Opcode::WmmaOperands, .immediate = int64_t(ref_code_.wmmas.size())});
+  code_scopes_.back().code.push_back({.op = Opcode::Wmma, .immediate = int64_t(ref_code_.wmmas.size())});
   ref_code_.wmmas.push_back(std::move(w));
 }
 
 Reg RefBuilder::mutable_register(RefType type, bool varying) { return make_register(type, varying); }
 
 void RefBuilder::emit_assign(Reg to, Reg value) {
-  Opcode op = is_varying_register(to) && !is_varying_register(value) ? Opcode::Splat : Opcode::Mov;
-  TGC_CHECK(is_varying_register(to) || !is_varying_register(value),
+  Opcode op = is_varying(to) && !is_varying(value) ? Opcode::Splat : Opcode::Mov;
+  TGC_CHECK(is_varying(to) || !is_varying(value),
             "a uniform register cannot take a value that differs between lanes");
   code_scopes_.back().code.push_back({.op = op, .type = uint8_t(type(to)), .destination = to, .a = value});
 }
@@ -249,7 +249,7 @@ RefBuilder::VirtualOp RefBuilder::make_access(Opcode op, int32_t memory, Reg off
   if (offset == kNoRegister) offset = constant_int(RefType::I64, 0);
   if (type(offset) != RefType::I32 && type(offset) != RefType::I64) offset = cast(offset, RefType::I64);
   bool any = grouped;
-  for (Reg r : {offset, gate, other}) any |= r != kNoRegister && is_varying_register(r);
+  for (Reg r : {offset, gate, other}) any |= r != kNoRegister && is_varying(r);
   if (any)
     for (Reg* r : {&offset, &gate, &other}) *r = *r == kNoRegister ? kNoRegister : emit_splat(*r);
 
@@ -268,14 +268,14 @@ RefBuilder::VirtualOp RefBuilder::make_access(Opcode op, int32_t memory, Reg off
   VirtualOp check = v;
   check.op = Opcode::Check, check.c = kNoRegister;
   code_scopes_.back().code.push_back(check);
-  auto [it, added] = group_indices_.emplace(memory, kNoRegister);
+  auto [it, added] = group_base_registers_.emplace(memory, kNoRegister);
   if (added) {
     it->second = make_register(RefType::I64, true);
     virtual_registers_.back().scope_depth = uint32_t(lanes_depth_);
     code_scopes_[lanes_depth_].code.push_back({.op = Opcode::GroupBase,
                                                .destination = it->second,
                                                .immediate = m.size,
-                                               .raw_field = int32_t(m.lane_group_size)});
+                                               .operand_number = int32_t(m.lane_group_size)});
   }
   v.a = emit_binary(Opcode::Add, cast(offset, RefType::I64), it->second);
   v.type2 = uint8_t(RefType::I64);
@@ -293,7 +293,7 @@ Reg RefBuilder::load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::s
   gate = effective_gate(gate);
   if (gate != kNoRegister && is_false(gate)) return alt == kNoRegister ? constant(result, 0) : alt;
   VirtualOp v = make_access(Opcode::Load, memory, offset, gate, gate == kNoRegister ? kNoRegister : alt, what);
-  return emit_op(v, result, is_varying_register(v.a));
+  return emit_op(v, result, is_varying(v.a));
 }
 
 void RefBuilder::store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what) {
@@ -315,14 +315,16 @@ void RefBuilder::end_scope() {
   auto& code = code_scopes_.back().code;
   code.push_back(inner.begin);
   code.insert(code.end(), inner.code.begin(), inner.code.end());
-  if (inner.evaluations || inner.lane_evaluations)
-    code.push_back({.op = Opcode::Count, .immediate = inner.evaluations, .raw_field = int32_t(inner.lane_evaluations)});
+  if (inner.num_evaluations || inner.num_lane_evaluations)
+    code.push_back({.op = Opcode::Count,
+                    .immediate = inner.num_evaluations,
+                    .operand_number = int32_t(inner.num_lane_evaluations)});
   code.push_back(inner.end);
 }
 
 Reg RefBuilder::begin_loop(Reg bound, const std::string& name) {
   bound = cast(bound, RefType::I64);
-  if (is_varying_register(bound)) throw UnsupportedOperation("a loop whose end differs between lanes");
+  if (is_varying(bound)) throw UnsupportedOperation("a loop whose end differs between lanes");
   Reg counter = make_register(RefType::I64, false);
   begin_scope({.op = Opcode::Loop, .destination = counter, .a = bound},
               {.op = Opcode::LoopEnd, .destination = counter, .a = bound});
@@ -346,13 +348,13 @@ std::vector<Reg> RefBuilder::begin_lanes(const std::vector<LaneAxis>& axes, int6
     total = emit_binary(Opcode::Mul, total, extent);
   }
   VirtualOp begin{
-      .op = Opcode::Lanes, .a = total, .immediate = int64_t(lane_axes_.size()), .raw_field = int32_t(group)};
+      .op = Opcode::Lanes, .a = total, .immediate = int64_t(lane_axes_.size()), .operand_number = int32_t(group)};
   VirtualOp end = begin;
   end.op = Opcode::LanesEnd;
   lane_axes_.push_back(infos);
   begin_scope(begin, end);
   lanes_depth_ = code_scopes_.size() - 1;
-  largest_group_ = std::max(largest_group_, group);
+  largest_lane_group_ = std::max(largest_lane_group_, group);
   max_lanes_ = std::max(max_lanes_, most);
   std::vector<Reg> out;
   for (const MemoryAccess::LaneAxis& axis : infos)
@@ -364,11 +366,11 @@ void RefBuilder::end_lanes() {
   TGC_CHECK(lanes_depth_ == code_scopes_.size() - 1, "lanes closed before what is in them");
   end_scope();
   lanes_depth_ = 0;
-  group_indices_.clear();
+  group_base_registers_.clear();
 }
 
 Reg RefBuilder::max_over_lanes(Reg a) {
-  if (!is_varying_register(a)) return a;
+  if (!is_varying(a)) return a;
   return emit_op({.op = Opcode::MaxLane, .type = uint8_t(type(a)), .a = a}, type(a), false);
 }
 
@@ -377,7 +379,7 @@ void RefBuilder::push_mask(Reg condition) { lane_masks_.push_back(emit_logical_a
 void RefBuilder::count_evaluation(bool varying) {
   if (!should_count_evaluations_) return;
   CodeScope& scope = code_scopes_.back();
-  (varying ? scope.lane_evaluations : scope.evaluations)++;
+  (varying ? scope.num_lane_evaluations : scope.num_evaluations)++;
 }
 
 }  // namespace tgc::ref

@@ -79,7 +79,7 @@ class RefBuilder {
 
   // ---- properties of registers, which throw UnsupportedOperation for kNoRegister
   RefType type(Reg r) const { return virtual_register(r).type; }
-  bool is_varying_register(Reg r) const { return virtual_register(r).is_varying_register; }
+  bool is_varying(Reg r) const { return virtual_register(r).is_varying; }
   bool is_constant(Reg r) const { return virtual_register(r).is_constant; }
   uint64_t constant_bits(Reg r) const { return virtual_register(r).bits; }
   bool is_true(Reg r) const { return is_constant(r) && type(r) == RefType::Bool && constant_bits(r) == 1; }
@@ -90,7 +90,7 @@ class RefBuilder {
  private:
   struct VirtualRegister {
     RefType type;
-    bool is_varying_register = false, is_constant = false;
+    bool is_varying = false, is_constant = false;
     uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
     uint64_t bits = 0;
     // positions in instructions_
@@ -106,14 +106,14 @@ class RefBuilder {
     uint8_t type = 0, type2 = 0;
     Reg destination = kNoRegister, a = kNoRegister, b = kNoRegister, c = kNoRegister;
     int64_t immediate = 0;
-    int32_t raw_field = 0;  // a number in place of operand register a or b; the op says which
+    int32_t operand_number = 0;  // a number in place of operand register a or b; the op says which
     Opcode rounding = Opcode::Mov;
   };
   struct CodeScope {
     VirtualOp begin, end;
     std::vector<VirtualOp> code;
     std::unordered_map<Reg, Reg> splat_registers;  // for a uniform register, its varying copy in this scope
-    uint32_t lane_evaluations = 0, evaluations = 0;
+    uint32_t num_lane_evaluations = 0, num_evaluations = 0;
   };
 
   Reg make_register(RefType type, bool varying);
@@ -138,15 +138,15 @@ class RefBuilder {
     std::vector<Reg> replacements;
   };
   void remove_copies();
-  void use_accumulators(CopyRemoval& copies, size_t from, size_t to);
+  void replace_accumulator_copies(CopyRemoval& copies, size_t from, size_t to);
   void assign_in_place(CopyRemoval& copies, size_t at);
   bool is_plain_copy(const VirtualOp& v) const;
   void find_lifetimes();
   void assign_slots();
-  void compute_sizes();
+  void choose_chunk_size();
   bool is_varying(const VirtualOp& v) const;
   FunctionSelector selector_of(const VirtualOp& v) const;
-  int32_t offset_of(Reg r) const;
+  int32_t register_offset(Reg r) const;
   void write_instructions();
 
   bool should_count_evaluations_;
@@ -160,9 +160,9 @@ class RefBuilder {
   size_t lanes_depth_ = 0;  // 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
   std::vector<std::vector<MemoryAccess::LaneAxis>> lane_axes_;
-  std::unordered_map<int64_t, Reg> group_indices_;
-  int64_t largest_group_ = 1, max_lanes_ = 1;
-  uint32_t slots_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes
+  std::unordered_map<int64_t, Reg> group_base_registers_;
+  int64_t largest_lane_group_ = 1, max_lanes_ = 1;
+  uint32_t slot_counts_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes
 };
 
 }  // namespace tgc::ref

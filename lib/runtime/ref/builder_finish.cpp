@@ -16,7 +16,7 @@ bool begins_section(Opcode op) { return op == Opcode::Loop || op == Opcode::Lane
 bool ends_section(Opcode op) { return op == Opcode::LoopEnd || op == Opcode::LanesEnd; }
 // A stretch is straight-line code in which one register may be replaced by another.
 bool ends_straight_code(Opcode op) {
-  return begins_section(op) || ends_section(op) || op == Opcode::WmmaOperands || op == Opcode::Fold;
+  return begins_section(op) || ends_section(op) || op == Opcode::Wmma || op == Opcode::Fold;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ template <class Visit>
 void RefBuilder::for_each_register(const VirtualOp& v, Visit visit) const {
   for (Reg r : {v.a, v.b, v.c, v.destination})
     if (r != kNoRegister) visit(r);
-  if (v.op == Opcode::WmmaOperands) {
+  if (v.op == Opcode::Wmma) {
     const WmmaOperands& w = ref_code_.wmmas[size_t(v.immediate)];
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
@@ -44,7 +44,7 @@ void RefBuilder::remove_copies() {
   for (size_t from = 0; from < instructions_.size();) {
     size_t to = from;
     while (to < instructions_.size() && !ends_straight_code(instructions_[to].op)) to++;
-    use_accumulators(copies, from, to);
+    replace_accumulator_copies(copies, from, to);
     from = to + 1;
   }
   for (size_t at = 1; at < instructions_.size(); at++)
@@ -56,12 +56,12 @@ void RefBuilder::remove_copies() {
 }
 
 bool RefBuilder::is_plain_copy(const VirtualOp& v) const {
-  return v.op == Opcode::Mov && is_varying_register(v.destination) == is_varying_register(v.a) &&
+  return v.op == Opcode::Mov && is_varying(v.destination) == is_varying(v.a) &&
          type(v.destination) == type(v.a);
 }
 
 // Replaces uses of copies by the copied accumulators in the stretch [from, to).
-void RefBuilder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
+void RefBuilder::replace_accumulator_copies(CopyRemoval& copies, size_t from, size_t to) {
   auto& seen = copies.copy_uses;
   // backwards, to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
@@ -145,7 +145,7 @@ void RefBuilder::assign_slots() {
   std::priority_queue<BusySlot> busy[5];
   std::vector<uint32_t> free[5];
   auto class_of = [&](const VirtualRegister& r) {
-    return r.is_varying_register ? 1 + __builtin_ctz(unsigned(size_of_type(r.type))) : 0;
+    return r.is_varying ? 1 + __builtin_ctz(unsigned(size_of_type(r.type))) : 0;
   };
   auto take = [&](VirtualRegister& r, int32_t at, bool operands_stay) {
     int c = class_of(r);
@@ -153,27 +153,27 @@ void RefBuilder::assign_slots() {
       free[c].push_back(busy[c].top().slot);
       busy[c].pop();
     }
-    uint32_t slot = free[c].empty() ? slots_[c]++ : free[c].back();
+    uint32_t slot = free[c].empty() ? slot_counts_[c]++ : free[c].back();
     if (!free[c].empty()) free[c].pop_back();
     r.slot = int32_t(slot);
     busy[c].push({r.last_use, slot});
   };
   // constants and variables keep their slots for the whole run
   for (VirtualRegister& r : virtual_registers_)
-    if (r.is_constant) r.slot = int32_t(slots_[0]++);
-  for (auto& [name, reg] : variables_) virtual_registers_[size_t(reg)].slot = int32_t(slots_[0]++);
+    if (r.is_constant) r.slot = int32_t(slot_counts_[0]++);
+  for (auto& [name, reg] : variables_) virtual_registers_[size_t(reg)].slot = int32_t(slot_counts_[0]++);
   for (size_t at = 0; at < instructions_.size(); at++)
     for_each_register(instructions_[at], [&](Reg reg) {
       VirtualRegister& r = virtual_registers_[size_t(reg)];
-      // WmmaOperands and Loop write results before they have read all operands, so results need slots of their own
+      // Wmma and Loop write results before they have read all operands, so results need slots of their own
       if (r.slot < 0)
-        take(r, int32_t(at), instructions_[at].op == Opcode::WmmaOperands || instructions_[at].op == Opcode::Loop);
+        take(r, int32_t(at), instructions_[at].op == Opcode::Wmma || instructions_[at].op == Opcode::Loop);
     });
 }
 
-void RefBuilder::compute_sizes() {
+void RefBuilder::choose_chunk_size() {
   int64_t per_lane = 0, scratch = 0;
-  for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
+  for (int c = 1; c < 5; c++) per_lane += int64_t(slot_counts_[c]) << (c - 1);
   for (const MemoryInfo& m : ref_code_.memories)
     if (m.lane_group_size > 0)
       scratch += (m.size * dtypes::of(m.scalar).itemsize() + m.lane_group_size - 1) / m.lane_group_size;
@@ -181,48 +181,49 @@ void RefBuilder::compute_sizes() {
   if (per_lane) chunk = std::min(chunk, kRegisterBytes / per_lane);
   if (scratch) chunk = std::min(chunk, kScratchBytes / scratch);
   chunk = std::min(std::max<int64_t>(chunk, 64), max_lanes_);
-  ref_code_.num_chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
+  ref_code_.num_chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_lane_group_);
   ref_code_.register_bytes =
-      size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * ref_code_.num_chunk_lanes + 64);
+      size_t((int64_t(slot_counts_[0]) * 8 + 63) / 64 * 64 + per_lane * ref_code_.num_chunk_lanes + 64);
 }
 
-int32_t RefBuilder::offset_of(Reg reg) const {
+int32_t RefBuilder::register_offset(Reg reg) const {
   if (reg == kNoRegister) return -1;
   const VirtualRegister& r = virtual_registers_[size_t(reg)];
   TGC_CHECK(r.slot >= 0, "a register without a place");
-  if (!r.is_varying_register) return r.slot * 8;
-  int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
+  if (!r.is_varying) return r.slot * 8;
+  int64_t at = (int64_t(slot_counts_[0]) * 8 + 63) / 64 * 64;
   int size = size_of_type(r.type), c = 1 + __builtin_ctz(unsigned(size));
   // the widest registers come first, so that all are aligned
-  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * ref_code_.num_chunk_lanes;
+  for (int wider = 4; wider > c; wider--)
+    at += (int64_t(slot_counts_[wider]) << (wider - 1)) * ref_code_.num_chunk_lanes;
   at += int64_t(r.slot) * size * ref_code_.num_chunk_lanes;
   if (at >= INT32_MAX) throw UnsupportedOperation("too many registers");
   return int32_t(at);
 }
 
 bool RefBuilder::is_varying(const VirtualOp& v) const {
-  if (v.op == Opcode::Store || v.op == Opcode::Check) return is_varying_register(v.a);
-  return v.destination != kNoRegister && is_varying_register(v.destination);
+  if (v.op == Opcode::Store || v.op == Opcode::Check) return is_varying(v.a);
+  return v.destination != kNoRegister && is_varying(v.destination);
 }
 
 FunctionSelector RefBuilder::selector_of(const VirtualOp& v) const {
-  auto is = [&](Reg r) { return r != kNoRegister && is_varying_register(r); };
-  return {.op = v.op, .type = v.type, .type2 = v.type2, .is_varying = is_varying(v), .is_a_varying = is(v.a),
-          .is_b_varying = is(v.b), .has_gate = v.b != kNoRegister, .rounding = v.rounding};
+  auto is = [&](Reg r) { return r != kNoRegister && is_varying(r); };
+  return {.op = v.op, .type = v.type, .type2 = v.type2, .is_varying = is_varying(v), .has_varying_a = is(v.a),
+          .has_varying_b = is(v.b), .has_gate = v.b != kNoRegister, .rounding = v.rounding};
 }
 
 void RefBuilder::write_instructions() {
   std::vector<size_t> open;
   for (const VirtualOp& v : instructions_) {
     RefInstruction ins{find_function(selector_of(v)),
-                       offset_of(v.destination),
-                       offset_of(v.a),
-                       offset_of(v.b),
-                       offset_of(v.c),
+                       register_offset(v.destination),
+                       register_offset(v.a),
+                       register_offset(v.b),
+                       register_offset(v.c),
                        v.immediate};
     if (ins.function == nullptr) throw UnsupportedOperation("REF has no instruction for an op of these dtypes");
-    if (v.op == Opcode::Lanes || v.op == Opcode::LanesEnd) ins.b = v.raw_field;
-    if (v.op == Opcode::GroupBase || v.op == Opcode::Count) ins.a = v.raw_field;
+    if (v.op == Opcode::Lanes || v.op == Opcode::LanesEnd) ins.b = v.operand_number;
+    if (v.op == Opcode::GroupBase || v.op == Opcode::Count) ins.a = v.operand_number;
     if (begins_section(v.op)) open.push_back(ref_code_.instructions.size());
     if (ends_section(v.op)) {
       ref_code_.instructions[open.back()].immediate = int64_t(ref_code_.instructions.size()) + 1;
@@ -236,21 +237,21 @@ void RefBuilder::write_instructions() {
 RefCode RefBuilder::finish_kernel_code() {
   TGC_CHECK(code_scopes_.size() == 1, "a scope was not closed");
   CodeScope& root = code_scopes_.back();
-  if (root.evaluations) root.code.push_back({.op = Opcode::Count, .immediate = root.evaluations});
+  if (root.num_evaluations) root.code.push_back({.op = Opcode::Count, .immediate = root.num_evaluations});
   instructions_ = std::move(root.code);
   instructions_.push_back({.op = Opcode::Halt});
   remove_copies();
   find_lifetimes();
   assign_slots();
-  compute_sizes();
+  choose_chunk_size();
   write_instructions();
   for (WmmaOperands& w : ref_code_.wmmas)
     for (auto* registers : {&w.a, &w.b, &w.c, &w.d})
-      for (int32_t& r : *registers) r = offset_of(r);
+      for (int32_t& r : *registers) r = register_offset(r);
   for (MemoryAccess& a : ref_code_.accesses) {
-    for (auto& range : a.ranges) range.second = offset_of(range.second);
+    for (auto& range : a.ranges) range.second = register_offset(range.second);
     for (MemoryAccess::LaneAxis& axis : a.axes)
-      axis.stride = offset_of(axis.stride), axis.extent = offset_of(axis.extent);
+      axis.stride = register_offset(axis.stride), axis.extent = register_offset(axis.extent);
   }
   for (const VirtualRegister& r : virtual_registers_)
     if (r.is_constant) ref_code_.constants.push_back({r.slot * 8, r.bits});

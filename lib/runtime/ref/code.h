@@ -37,7 +37,7 @@ enum class Opcode : uint8_t {
   Lt, Ne, Eq,  // [type: that of a and b] dst is a Bool
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
-  Size,  // dst = max(a, 0); counts a negative `a` in RefNotes
+  Size,  // dst = max(a, 0); counts a negative `a` in UndefinedOpCounts
   // rounding of an F32 to a narrow float; F64 to a half in an F32; conversions of narrow floats to bits and back
   RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
   F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
@@ -59,7 +59,7 @@ enum class Opcode : uint8_t {
   // whole groups. imm: jump target if a <= 0
   Lanes,
   LanesEnd,
-  WmmaOperands,  // imm: index into RefCode::wmmas
+  Wmma,  // imm: index into RefCode::wmmas
   Count,      // adds (number of lanes * a + imm) to RefResult::num_evaluations; `a` is a number
   Halt,
 };
@@ -133,7 +133,7 @@ struct RefFrame {
   const RefInstruction* code;
   const RefMemory* memories;
   const WmmaOperands* wmmas;
-  RefNotes run_notes;
+  UndefinedOpCounts run_notes;
   uint64_t num_evaluations = 0;
   const RefInstruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
@@ -162,7 +162,7 @@ inline bool count_step(RefFrame& f) { return (f.iterations_left -= f.num_lanes) 
 struct FunctionSelector {
   Opcode op;
   uint8_t type = 0, type2 = 0;
-  bool is_varying = false, is_a_varying = true, is_b_varying = true, has_gate = false;
+  bool is_varying = false, has_varying_a = true, has_varying_b = true, has_gate = false;
   Opcode rounding = Opcode::Mov;  // rounding after each step of a Fold; Mov: none
 };
 InstructionFunction find_function(const FunctionSelector& s);

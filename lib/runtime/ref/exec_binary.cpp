@@ -4,40 +4,40 @@
 namespace tgc::ref {
 namespace {
 
-using OpAdd = decltype([](auto a, auto b, RefNotes&) { return wrapping_add(a, b); });
-using OpSub = decltype([](auto a, auto b, RefNotes&) { return wrapping_sub(a, b); });
-using OpMul = decltype([](auto a, auto b, RefNotes&) { return wrapping_mul(a, b); });
-using OpAnd = decltype([]<class T>(T a, T b, RefNotes&) { return T(a & b); });
-using OpOr = decltype([]<class T>(T a, T b, RefNotes&) { return T(a | b); });
-using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
+using OpAdd = decltype([](auto a, auto b, UndefinedOpCounts&) { return wrapping_add(a, b); });
+using OpSub = decltype([](auto a, auto b, UndefinedOpCounts&) { return wrapping_sub(a, b); });
+using OpMul = decltype([](auto a, auto b, UndefinedOpCounts&) { return wrapping_mul(a, b); });
+using OpAnd = decltype([]<class T>(T a, T b, UndefinedOpCounts&) { return T(a & b); });
+using OpOr = decltype([]<class T>(T a, T b, UndefinedOpCounts&) { return T(a | b); });
+using OpXor = decltype([]<class T>(T a, T b, UndefinedOpCounts&) { return T(a ^ b); });
 
 // As tinygrad's cdiv, truncates; a / 0 is 0. min / -1, which does not fit, wraps to min.
 template <class T>
-T truncating_divide(T a, T b, RefNotes& notes) {
+T truncating_divide(T a, T b, UndefinedOpCounts& notes) {
   if (b == 0) return notes.num_zero_divisions++, T(0);
   if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T(0), a);
   return T(a / b);
 }
 
-using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return truncating_divide(a, b, notes); });
-using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
+using OpIDiv = decltype([](auto a, auto b, UndefinedOpCounts& notes) { return truncating_divide(a, b, notes); });
+using OpMod = decltype([](auto a, auto b, UndefinedOpCounts& notes) {
   return wrapping_sub(a, wrapping_mul(truncating_divide(a, b, notes), b));
 });
 // The count is taken modulo `bits`, as most processors do.
 template <class T>
-unsigned wrapped_shift_count(T count, unsigned bits, RefNotes& notes) {
+unsigned wrapped_shift_count(T count, unsigned bits, UndefinedOpCounts& notes) {
   if (std::make_unsigned_t<T>(count) >= bits) notes.num_wide_shifts++;
   return unsigned(count) % bits;
 }
 
-using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
+using OpShl = decltype([]<class T>(T a, T b, UndefinedOpCounts& notes) {
   return T(Unsigned<T>(a) << wrapped_shift_count(b, sizeof(T) * 8, notes));
 });
-using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
+using OpShr = decltype([]<class T>(T a, T b, UndefinedOpCounts& notes) {
   return T(a >> wrapped_shift_count(b, sizeof(T) * 8, notes));
 });
 // A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for other bases.
-using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
+using OpPow = decltype([]<class T>(T a, T b, UndefinedOpCounts& notes) {
   if (std::is_signed_v<T> && b < 0) {
     if (a == 0) return notes.num_zero_divisions++, T(0);
     return a == 1 ? a : a == T(-1) ? T(b & 1 ? -1 : 1) : T(0);
@@ -51,7 +51,7 @@ using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
 });
 
 // tinygrad's threefry2x32 (uop/decompositions.py). x and key hold two 32-bit halves each.
-using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
+using OpThreefry = decltype([](uint64_t x, uint64_t key, UndefinedOpCounts&) {
   static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);
   uint32_t ks[3] = {k1, k0 ^ k1 ^ 0x1BD11BDA, k0};
@@ -63,8 +63,8 @@ using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   return uint64_t(x1) << 32 | x0;
 });
 
-using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
-using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
+using OpBoolLt = decltype([](uint8_t a, uint8_t b, UndefinedOpCounts&) { return uint8_t((a ^ 1) & b); });
+using OpBoolEq = decltype([](uint8_t a, uint8_t b, UndefinedOpCounts&) { return uint8_t(a == b); });
 
 // On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
 InstructionFunction pick_bool_binary(const FunctionSelector& s) {

@@ -159,7 +159,7 @@ InstructionFunction find_function(const FunctionSelector& s) {
     case Opcode::LoopEnd: return loop_end;
     case Opcode::Lanes: return lanes_begin;
     case Opcode::LanesEnd: return lanes_end;
-    case Opcode::WmmaOperands: return run_wmma;
+    case Opcode::Wmma: return run_wmma;
     case Opcode::Count: return count_evaluations;
     case Opcode::Halt: return halt_run;
     default: return s.op <= Opcode::Eq ? select_binary(s) : select_unary(s);

@@ -5,11 +5,11 @@
 namespace tgc::ref {
 namespace {
 
-using OpAdd = decltype([](auto a, auto b, RefNotes&) { return a + b; });
-using OpSub = decltype([](auto a, auto b, RefNotes&) { return a - b; });
-using OpMul = decltype([](auto a, auto b, RefNotes&) { return a * b; });
-using OpFDiv = decltype([](auto a, auto b, RefNotes&) { return a / b; });
-using OpPow = decltype([]<class T>(T a, T b, RefNotes&) { return T(std::pow(double(a), double(b))); });
+using OpAdd = decltype([](auto a, auto b, UndefinedOpCounts&) { return a + b; });
+using OpSub = decltype([](auto a, auto b, UndefinedOpCounts&) { return a - b; });
+using OpMul = decltype([](auto a, auto b, UndefinedOpCounts&) { return a * b; });
+using OpFDiv = decltype([](auto a, auto b, UndefinedOpCounts&) { return a / b; });
+using OpPow = decltype([]<class T>(T a, T b, UndefinedOpCounts&) { return T(std::pow(double(a), double(b))); });
 
 template <class T>
 InstructionFunction pick_float_binary(const FunctionSelector& s) {

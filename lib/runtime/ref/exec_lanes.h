@@ -65,25 +65,25 @@ InstructionFunction pick_unary(const FunctionSelector& s) {
 template <class R, class T, class Op>
 InstructionFunction pick_binary(const FunctionSelector& s) {
   if (!s.is_varying) return binary_once<R, T, Op>;
-  if (s.is_a_varying && s.is_b_varying) return binary_on_lanes<R, T, Op, true, true>;
-  return s.is_a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
+  if (s.has_varying_a && s.has_varying_b) return binary_on_lanes<R, T, Op, true, true>;
+  return s.has_varying_a ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
 }
 
 struct OpMax {
   template <class T>
-  T operator()(T a, T b, RefNotes&) const { return a < b ? b : a; }
+  T operator()(T a, T b, UndefinedOpCounts&) const { return a < b ? b : a; }
 };
 struct OpLt {
   template <class T>
-  uint8_t operator()(T a, T b, RefNotes&) const { return a < b; }
+  uint8_t operator()(T a, T b, UndefinedOpCounts&) const { return a < b; }
 };
 struct OpNe {
   template <class T>
-  uint8_t operator()(T a, T b, RefNotes&) const { return a != b; }
+  uint8_t operator()(T a, T b, UndefinedOpCounts&) const { return a != b; }
 };
 struct OpEq {
   template <class T>
-  uint8_t operator()(T a, T b, RefNotes&) const { return a == b; }
+  uint8_t operator()(T a, T b, UndefinedOpCounts&) const { return a == b; }
 };
 
 template <class T, class Add, class Sub, class Mul, class Pow>

@@ -47,16 +47,16 @@ const RefInstruction* fail_access(RefFrame& f, const RefInstruction* i, int64_t 
 const RefMemory& memory_of(const RefFrame& f, const RefInstruction* i) { return f.memories[uint32_t(i->immediate)]; }
 
 template <class Off>
-bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
+bool is_in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
 
 // Returns the first lane whose offset is out of bounds, or n. Lanes with a false gate count as in bounds.
 template <class Off, bool Gated>
-int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
+int64_t first_out_of_bounds_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
-  for (int64_t k = 0; k < n; k++) bad |= uint64_t(!in_bounds(off[k], size)) & (Gated ? gate[k] != 0 : 1);
+  for (int64_t k = 0; k < n; k++) bad |= uint64_t(!is_in_bounds(off[k], size)) & (Gated ? gate[k] != 0 : 1);
   if (!bad) [[likely]] return n;
   int64_t k = 0;
-  while (in_bounds(off[k], size) || (Gated && !gate[k])) k++;
+  while (is_in_bounds(off[k], size) || (Gated && !gate[k])) k++;
   return k;
 }
 
@@ -71,7 +71,7 @@ template <class S, class Off>
 const RefInstruction* load_once(RefFrame& f, const RefInstruction* i) {
   const RefMemory& m = memory_of(f, i);
   Off off = *f.register_at<Off>(i->a);
-  if (!in_bounds(off, m.size)) [[unlikely]] return fail_access(f, i, 0);
+  if (!is_in_bounds(off, m.size)) [[unlikely]] return fail_access(f, i, 0);
   *f.register_at<typename S::RegisterType>(i->destination) =
       S::load(reinterpret_cast<const typename S::MemoryType*>(m.data)[off]);
   return i + 1;
@@ -86,13 +86,14 @@ const RefInstruction* load_lanes(RefFrame& f, const RefInstruction* i) {
   const int64_t n = f.num_lanes;
   if (is_contiguous(off, n)) {
     if (off[0] < 0 || int64_t(off[0]) > m.size - n)
-      return fail_access(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
+      return fail_access(f, i, first_out_of_bounds_lane<Off, false>(off, nullptr, n, m.size));
     const typename S::MemoryType* from = mem + off[0];
     TGC_INDEPENDENT
     for (int64_t k = 0; k < n; k++) d[k] = S::load(from[k]);
     return i + 1;
   }
-  if (int64_t bad = first_bad_lane<Off, false>(off, nullptr, n, m.size); bad < n) return fail_access(f, i, bad);
+  if (int64_t bad = first_out_of_bounds_lane<Off, false>(off, nullptr, n, m.size); bad < n)
+    return fail_access(f, i, bad);
   for (int64_t k = 0; k < n; k++) d[k] = S::load(mem[off[k]]);
   return i + 1;
 }
@@ -107,7 +108,7 @@ const RefInstruction* load_gated(RefFrame& f, const RefInstruction* i) {
   auto* mem = reinterpret_cast<const typename S::MemoryType*>(m.data);
   RegisterType* d = f.register_at<RegisterType>(i->destination);
   const int64_t n = Varying ? f.num_lanes : 1;
-  if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
+  if (int64_t bad = first_out_of_bounds_lane<Off, true>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
   for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : RegisterType(0);
   return i + 1;
 }
@@ -115,9 +116,9 @@ const RefInstruction* load_gated(RefFrame& f, const RefInstruction* i) {
 // Counts a store of a different value to an element stored before, because the order of such stores is undefined on a
 // device.
 template <class MemoryType>
-void store_element(const RefMemory& m, MemoryType* mem, int64_t at, MemoryType value, RefNotes& run_notes) {
+void store_element(const RefMemory& m, MemoryType* mem, int64_t at, MemoryType value, UndefinedOpCounts& run_notes) {
   if (m.stored_flags) {
-    run_notes.num_overlaps += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
+    run_notes.num_conflicting_stores += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
     m.stored_flags[at] = 1;
   }
   mem[at] = value;
@@ -142,7 +143,7 @@ const RefInstruction* store_lanes(RefFrame& f, const RefInstruction* i) {
   const typename S::RegisterType* v = f.register_at<typename S::RegisterType>(i->c);
   auto* mem = reinterpret_cast<typename S::MemoryType*>(m.data);
   const int64_t n = Varying ? f.num_lanes : 1;
-  if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
+  if (int64_t bad = first_out_of_bounds_lane<Off, Gated>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
   if (!Gated && Varying && is_contiguous(off, n) && mark_stored(m, int64_t(off[0]), n)) {
     typename S::MemoryType* to = mem + off[0];
     TGC_INDEPENDENT
@@ -157,8 +158,8 @@ const RefInstruction* store_lanes(RefFrame& f, const RefInstruction* i) {
 template <class Off, bool Gated, bool Varying>
 const RefInstruction* check_bounds(RefFrame& f, const RefInstruction* i) {
   const int64_t n = Varying ? f.num_lanes : 1;
-  int64_t bad = first_bad_lane<Off, Gated>(f.register_at<Off>(i->a), Gated ? f.register_at<uint8_t>(i->b) : nullptr, n,
-                                           memory_of(f, i).elements_per_copy);
+  int64_t bad = first_out_of_bounds_lane<Off, Gated>(
+      f.register_at<Off>(i->a), Gated ? f.register_at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).elements_per_copy);
   return bad < n ? fail_access(f, i, bad) : i + 1;
 }
 

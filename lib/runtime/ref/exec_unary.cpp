@@ -8,37 +8,37 @@ namespace tgc::ref {
 
 namespace {
 
-using OpMov = decltype([](auto a, RefNotes&) { return a; });
-using OpNegInt = decltype([]<class T>(T a, RefNotes&) { return wrapping_sub(T(0), a); });
-using OpNeg = decltype([](auto a, RefNotes&) { return -a; });
-using OpRecip = decltype([]<class T>(T a, RefNotes&) { return T(1) / a; });
-using OpTrunc = decltype([](auto a, RefNotes&) { return std::trunc(a); });
+using OpMov = decltype([](auto a, UndefinedOpCounts&) { return a; });
+using OpNegInt = decltype([]<class T>(T a, UndefinedOpCounts&) { return wrapping_sub(T(0), a); });
+using OpNeg = decltype([](auto a, UndefinedOpCounts&) { return -a; });
+using OpRecip = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(1) / a; });
+using OpTrunc = decltype([](auto a, UndefinedOpCounts&) { return std::trunc(a); });
 // exp2, sin and log2 are computed in double and rounded once
-using OpExp2 = decltype([]<class T>(T a, RefNotes&) { return T(std::exp2(double(a))); });
-using OpSin = decltype([]<class T>(T a, RefNotes&) { return T(std::sin(double(a))); });
-using OpRoundF16 = decltype([](auto a, RefNotes&) { return round_f16(a); });
-using OpRoundBF16 = decltype([](auto a, RefNotes&) { return round_bf16(a); });
-using OpRoundE4M3 = decltype([](auto a, RefNotes&) { return round_fp8<Scalar::FP8E4M3>(a); });
-using OpRoundE5M2 = decltype([](auto a, RefNotes&) { return round_fp8<Scalar::FP8E5M2>(a); });
-using OpF64ToF16 = decltype([](auto a, RefNotes&) { return half_of_bits(float_to_half_bits(a)); });
-using OpBitsOfF16 = decltype([](auto a, RefNotes&) { return bits_of_half(a); });
-using OpBitsOfBF16 = decltype([](auto a, RefNotes&) { return bits_of_bf16(a); });
-using OpBitsOfE4M3 = decltype([](auto a, RefNotes&) { return bits_of_fp8<Scalar::FP8E4M3>(a); });
-using OpBitsOfE5M2 = decltype([](auto a, RefNotes&) { return bits_of_fp8<Scalar::FP8E5M2>(a); });
-using OpF16OfBits = decltype([](auto a, RefNotes&) { return half_of_bits(a); });
-using OpBF16OfBits = decltype([](auto a, RefNotes&) { return bf16_of_bits(a); });
-using OpE4M3OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E4M3>(a); });
-using OpE5M2OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E5M2>(a); });
+using OpExp2 = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(std::exp2(double(a))); });
+using OpSin = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(std::sin(double(a))); });
+using OpRoundF16 = decltype([](auto a, UndefinedOpCounts&) { return round_f16(a); });
+using OpRoundBF16 = decltype([](auto a, UndefinedOpCounts&) { return round_bf16(a); });
+using OpRoundE4M3 = decltype([](auto a, UndefinedOpCounts&) { return round_fp8<Scalar::FP8E4M3>(a); });
+using OpRoundE5M2 = decltype([](auto a, UndefinedOpCounts&) { return round_fp8<Scalar::FP8E5M2>(a); });
+using OpF64ToF16 = decltype([](auto a, UndefinedOpCounts&) { return half_of_bits(float_to_half_bits(a)); });
+using OpBitsOfF16 = decltype([](auto a, UndefinedOpCounts&) { return bits_of_half(a); });
+using OpBitsOfBF16 = decltype([](auto a, UndefinedOpCounts&) { return bits_of_bf16(a); });
+using OpBitsOfE4M3 = decltype([](auto a, UndefinedOpCounts&) { return bits_of_fp8<Scalar::FP8E4M3>(a); });
+using OpBitsOfE5M2 = decltype([](auto a, UndefinedOpCounts&) { return bits_of_fp8<Scalar::FP8E5M2>(a); });
+using OpF16OfBits = decltype([](auto a, UndefinedOpCounts&) { return half_of_bits(a); });
+using OpBF16OfBits = decltype([](auto a, UndefinedOpCounts&) { return bf16_of_bits(a); });
+using OpE4M3OfBits = decltype([](auto a, UndefinedOpCounts&) { return fp8_of_bits<Scalar::FP8E4M3>(a); });
+using OpE5M2OfBits = decltype([](auto a, UndefinedOpCounts&) { return fp8_of_bits<Scalar::FP8E5M2>(a); });
 
-using OpSqrt = decltype([](auto a, RefNotes& notes) {
+using OpSqrt = decltype([](auto a, UndefinedOpCounts& notes) {
   notes.num_domain_errors += a < 0;
   return std::sqrt(a);
 });
-using OpLog2 = decltype([]<class T>(T a, RefNotes& notes) {
+using OpLog2 = decltype([]<class T>(T a, UndefinedOpCounts& notes) {
   notes.num_domain_errors += a < 0;
   return T(std::log2(double(a)));
 });
-using OpSize = decltype([](int64_t a, RefNotes& notes) {
+using OpSize = decltype([](int64_t a, UndefinedOpCounts& notes) {
   notes.num_negative_sizes += a < 0;
   return std::max(a, int64_t(0));
 });
@@ -165,17 +165,17 @@ namespace {
 template <class To>
 struct OpCast {
   template <class From>
-  To operator()(From v, RefNotes& notes) const {
+  To operator()(From v, UndefinedOpCounts& notes) const {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
       if (fits_integer<To>(v)) return To(v);
-      notes.num_unfit_casts++;
+      notes.num_out_of_range_casts++;
       return low_bits_of<To>(v);
     } else {
       return To(v);
     }
   }
 };
-using OpToBool = decltype([](auto v, RefNotes&) { return uint8_t(v != 0); });
+using OpToBool = decltype([](auto v, UndefinedOpCounts&) { return uint8_t(v != 0); });
 
 template <class From>
 InstructionFunction pick_cast_from(const FunctionSelector& s) {

@@ -15,45 +15,45 @@ class GraphLowering {
   GraphLowering(UOp sink, bool count)
       : sink_(sink),
         nodes_(toposort(sink)),
-        ranges_(sink.graph(), nodes_),
+        kernel_ranges_(sink.graph(), nodes_),
         builder_(count),
-        values_(sink.graph(), builder_),
-        loops_(builder_, values_),
-        lane_plan_(ranges_),
+        lowered_values_(sink.graph(), builder_),
+        loop_builder_(builder_, lowered_values_),
+        lane_plan_(kernel_ranges_),
         uniform_nodes_(sink.graph()),
-        open_ranges_(ranges_.empty_set()) {
-    values_.find_value_uses(nodes_);
-    lane_plan_.find_register_uses(nodes_, values_);
+        open_ranges_(kernel_ranges_.empty_set()) {
+    lowered_values_.find_value_uses(nodes_);
+    lane_plan_.find_register_uses(nodes_, lowered_values_);
     find_local_memories();
   }
 
   RefCode lower_kernel() {
     std::vector<UOp> open;
-    for (UOp r : ranges_.all_ranges())
-      if (ranges_.is_inside(sink_, r)) open.push_back(r);
-    auto specials = find_specials();
+    for (UOp r : kernel_ranges_.all_ranges())
+      if (kernel_ranges_.is_inside(sink_, r)) open.push_back(r);
+    auto specials = find_specials_and_uniform_nodes();
     for (UOp u : nodes_)
       if (is_outside_ranges(u) && (specials.empty() || uniform_nodes_.contains(u))) lower_or_throw(u);
-    if (!specials.empty()) run_workgroups(specials);
+    if (!specials.empty()) lower_workgroups(specials);
     if (!open.empty())
       lower_range_body(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
     return builder_.finish_kernel_code();
   }
 
  private:
-  bool is_outside_ranges(UOp u) { return ranges_.ranges_around(u).empty(); }
+  bool is_outside_ranges(UOp u) { return kernel_ranges_.ranges_around(u).empty(); }
 
   // Finds for each DEFINE_LOCAL the ranges around its stores or, if ENDs contain a store, around the outermost END.
   void find_local_memories() {
     std::vector<UOp> ends;
     for (UOp u : nodes_) {
       if (u.is(Op::END)) ends.push_back(u);
-      if (u.is(Op::DEFINE_LOCAL)) local_memories_.push_back({u, ranges_.empty_set()});
+      if (u.is(Op::DEFINE_LOCAL)) local_memories_.push_back({u, kernel_ranges_.empty_set()});
     }
     for (auto& [define, contents] : local_memories_)
       for (UOp u : nodes_)
         if (u.is(Op::STORE) && base_define(u.src(0)) == define)
-          contents.add(ranges_.ranges_around(outermost_end_around(u, ends)));
+          contents.add(kernel_ranges_.ranges_around(outermost_end_around(u, ends)));
   }
 
   // Returns the outermost END in the chain of ENDs around a store, or the store.
@@ -68,24 +68,24 @@ class GraphLowering {
     name_in_errors(u, [&] { lower_node(u); });
   }
   void lower_node(UOp u) {
-    if (values_.is_lowered(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
+    if (lowered_values_.is_lowered(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
       case Op::SPECIAL: return throw_cannot_run(u, "no node ends it");
       case Op::END:
-        for (UOp r : ranges_.ranges_ended_by(u))
-          if (is_atomic_add(u.src(0)) && !ranges_.is_inside(u.src(0), r))
+        for (UOp r : kernel_ranges_.ranges_ended_by(u))
+          if (is_atomic_add(u.src(0)) && !kernel_ranges_.is_inside(u.src(0), r))
             throw_cannot_run(u.src(0), "it does not depend on a loop around it");
-        return lower_range_body(ranges_.ranges_ended_by(u), {u.src(0)}, [] {});
+        return lower_range_body(kernel_ranges_.ranges_ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
-        if (auto ended = ranges_.ranges_ended_by(u); !ended.empty())
-          return lower_range_body(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
-        return values_.lower(u);
+        if (auto ended = kernel_ranges_.ranges_ended_by(u); !ended.empty())
+          return lower_range_body(ended, {u.src(0), u.src(1)}, [&] { lowered_values_.lower(u); });
+        return lowered_values_.lower(u);
       case Op::REDUCE: return lower_reduce(u);
       case Op::BUFFERIZE: return lower_bufferize(u);
       case Op::CONTRACT: return lower_contract(u);
       case Op::UNROLL: return lower_unroll(u);
-      default: return values_.lower(u);
+      default: return lowered_values_.lower(u);
     }
   }
 
@@ -93,9 +93,9 @@ class GraphLowering {
   // closes them.
   template <class Inside>
   void lower_range_body(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
-    RangeSet set = ranges_.set_of(ranges);
-    std::vector<UOp> body = ranges_.body_of(roots, set);
-    lower_in_levels(builder_.is_in_lanes() ? loop_levels_of(ranges) : lane_plan_.levels(ranges, body), body, set,
+    RangeSet set = kernel_ranges_.set_of(ranges);
+    std::vector<UOp> body = kernel_ranges_.body_nodes(roots, set);
+    lower_in_levels(builder_.is_in_lanes() ? loop_levels_of(ranges) : lane_plan_.plan_levels(ranges, body), body, set,
                     inside);
   }
 
@@ -107,7 +107,7 @@ class GraphLowering {
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
       // another node of this body opens the loops of the nodes that are left out here
-      if (ranges_.ranges_around(u).is_within(all)) lists[innermost_level_of(u, levels)].push_back(u);
+      if (kernel_ranges_.ranges_around(u).is_within(all)) lists[innermost_level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open_level(levels[i], body);
       for (UOp u : lists[i]) lower_or_throw(u);
@@ -120,45 +120,45 @@ class GraphLowering {
   // The node must depend on at least one level.
   size_t innermost_level_of(UOp u, const std::vector<LoopLevel>& levels) {
     size_t i = levels.size() - 1;
-    while (
-        std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.is_inside(u, r); }))
+    while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(),
+                        [&](UOp r) { return kernel_ranges_.is_inside(u, r); }))
       i--;
     return i;
   }
 
   void open_level(const LoopLevel& level, const std::vector<UOp>& body) {
-    RangeSet set = ranges_.set_of(level.ranges);
-    const std::vector<UOp> own = lane_plan_.registers_of_threads(level.ranges, body);
+    RangeSet set = kernel_ranges_.set_of(level.ranges);
+    const std::vector<UOp> own = lane_plan_.thread_registers(level.ranges, body);
     if (level.is_lane_level) {
       begin_lanes(level.ranges, set);
-      values_.enter_lanes(own);
+      lowered_values_.enter_lanes(own);
     } else {
-      auto saved = values_.save_registers(own);
-      loops_.begin_loop(level.ranges[0]);
-      values_.restore_registers(saved);
+      auto saved = lowered_values_.save_registers(own);
+      loop_builder_.begin_loop(level.ranges[0]);
+      lowered_values_.restore_registers(saved);
     }
     open_ranges_.add(set);
   }
 
   void begin_lanes(const std::vector<UOp>& ranges, const RangeSet& set) {
     for (auto& [define, contents] : local_memories_)
-      if (contents.intersects(set)) values_.share_local_memory(define, 1);
+      if (contents.intersects(set)) lowered_values_.share_local_memory(define, 1);
     int64_t warp = 1;
     for (UOp r : ranges)
       if (axis_type(r) == AxisType::WARP) warp = multiply_lane_count(warp, r);
-    values_.enter_scope();
-    ref::begin_lanes(builder_, values_, ranges, warp);
+    lowered_values_.enter_scope();
+    ref::begin_lanes(builder_, lowered_values_, ranges, warp);
   }
 
   void close_level(const LoopLevel& level) {
-    if (!level.is_lane_level) return loops_.end_loop();
-    values_.leave_scope();
+    if (!level.is_lane_level) return loop_builder_.end_loop();
+    lowered_values_.leave_scope();
     builder_.end_lanes();
-    values_.leave_lanes();
+    lowered_values_.leave_lanes();
   }
 
   // Also finds the nodes that are equal in all lanes: those that depend on no SPECIAL, range or memory.
-  std::vector<UOp> find_specials() {
+  std::vector<UOp> find_specials_and_uniform_nodes() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};
     std::vector<UOp> out;
@@ -170,29 +170,30 @@ class GraphLowering {
     return out;
   }
 
-  void run_workgroups(const std::vector<UOp>& specials) {
-    values_.enter_scope();
-    begin_workgroups(builder_, values_, specials, {});
-    for (auto& [define, contents] : local_memories_) values_.share_local_memory(define, workgroup_size(specials));
+  void lower_workgroups(const std::vector<UOp>& specials) {
+    lowered_values_.enter_scope();
+    begin_workgroups(builder_, lowered_values_, specials, {});
+    for (auto& [define, contents] : local_memories_)
+      lowered_values_.share_local_memory(define, workgroup_size(specials));
     for (UOp u : nodes_)
       if (is_outside_ranges(u) && !uniform_nodes_.contains(u)) lower_or_throw(u);
     builder_.end_lanes();
-    values_.leave_scope();
+    lowered_values_.leave_scope();
   }
 
   void lower_reduce(UOp u) {
     Op op = u.arg().op();
     DType dtype = u.dtype().scalar();
-    auto ranges = ranges_.ranges_ended_by(u);
-    RangeSet set = ranges_.set_of(ranges);
-    std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
+    auto ranges = kernel_ranges_.ranges_ended_by(u);
+    RangeSet set = kernel_ranges_.set_of(ranges);
+    std::vector<UOp> body = kernel_ranges_.body_nodes({u.src(0)}, set);
     size_t n = size_t(u.dtype().count()), each = size_t(u.src(0).dtype().count()) / n;
-    if (ranges.empty()) return values_.set_value(u, combine_elements(u, op, dtype, {}, n, each));
+    if (ranges.empty()) return lowered_values_.set_value(u, combine_elements(u, op, dtype, {}, n, each));
 
     std::vector<Reg> sums(n);
     auto levels =
-        builder_.is_in_lanes() || each != 1 ? loop_levels_of(ranges) : lane_plan_.levels_of_reduce(ranges, body);
-    Reg identity = values_.constant(dtype, identity_element(op, dtype));
+        builder_.is_in_lanes() || each != 1 ? loop_levels_of(ranges) : lane_plan_.plan_reduce_levels(ranges, body);
+    Reg identity = lowered_values_.constant(dtype, identity_element(op, dtype));
     for (Reg& sum : sums) {
       sum = builder_.mutable_register(ref_type_of(dtype), builder_.is_in_lanes());
       builder_.emit_assign(sum, identity);
@@ -202,7 +203,7 @@ class GraphLowering {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
           builder_.emit_fold(LoweredValues::opcode_of(op), LoweredValues::rounding_of(dtype), sums[i],
-                             element_of(u, values_.value_of(u.src(0)), i).reg);
+                             element_of(u, lowered_values_.value_of(u.src(0)), i).reg);
       } else {
         LoweredValue next = combine_elements(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
@@ -214,20 +215,20 @@ class GraphLowering {
     });
     LoweredValue out;
     for (Reg sum : sums) out.push_back({.reg = sum});
-    values_.set_value(u, std::move(out));
+    lowered_values_.set_value(u, std::move(out));
   }
 
   // Reduces a vector to n results: result i combines `each` consecutive elements with op, starting from before[i] if
   // `before` is not empty (devectorizer.py horizontal_reduce).
   LoweredValue combine_elements(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
-    const LoweredValue& in = values_.value_of(u.src(0));
+    const LoweredValue& in = lowered_values_.value_of(u.src(0));
     if (in.size() < n * each) throw_cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
     LoweredValue out;
     for (size_t i = 0; i < n; i++) {
       Reg r = before.empty() ? in[i * each].reg : before[i];
       for (size_t k = before.empty() ? 1 : 0; k < each; k++) {
         Reg operands[] = {r, in[i * each + k].reg};
-        r = values_.emit_alu(op, dtype, operands);
+        r = lowered_values_.emit_alu(op, dtype, operands);
       }
       out.push_back({.reg = r});
     }
@@ -237,36 +238,36 @@ class GraphLowering {
   void lower_bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
-    int32_t memory =
-        values_.add_scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.is_in_lanes() ? 1 : 0);
-    lower_range_body(ranges_.ranges_ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
-    values_.set_value(u, {{.memory = memory}});
+    int32_t memory = lowered_values_.add_scratch_memory("buffer", u.dtype(), size.int64_or_throw("its size"),
+                                                        builder_.is_in_lanes() ? 1 : 0);
+    lower_range_body(kernel_ranges_.ranges_ended_by(u), u.src(), [&] { lowered_values_.store_buffer(u, memory); });
+    lowered_values_.set_value(u, {{.memory = memory}});
   }
 
   // Concatenates the source's elements for all positions on the CONTRACT's axes, of which the last varies fastest.
   void lower_contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
-    std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
-    RangeSet set = ranges_.set_of(ranges), before = open_ranges_, all = open_ranges_;
+    std::vector<UOp> ranges = kernel_ranges_.expanded_ranges_of(u.arg());
+    RangeSet set = kernel_ranges_.set_of(ranges), before = open_ranges_, all = open_ranges_;
     all.add(set);
-    std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
+    std::vector<UOp> body = kernel_ranges_.body_nodes({u.src(0)}, set);
     int64_t choices = 1;
     for (const Arg& axis : axes) choices *= axis[1].small_int();
     LoweredValue out;
     open_ranges_ = all;
     for (int64_t choice = 0; choice < choices; choice++) {
-      values_.enter_scope();
+      lowered_values_.enter_scope();
       set_expanded_ranges(axes, ranges, choice);
       for (UOp x : body)
-        if (!x.is(Op::RANGE) && ranges_.ranges_around(x).is_within(all)) lower_or_throw(x);
+        if (!x.is(Op::RANGE) && kernel_ranges_.ranges_around(x).is_within(all)) lower_or_throw(x);
       if (!(u.dtype() == dtypes::void_)) {
-        const LoweredValue& chosen = values_.value_of(u.src(0));
+        const LoweredValue& chosen = lowered_values_.value_of(u.src(0));
         out.insert(out.end(), chosen.begin(), chosen.end());
       }
-      values_.leave_scope();
+      lowered_values_.leave_scope();
     }
     open_ranges_ = before;
-    if (!(u.dtype() == dtypes::void_)) values_.set_value(u, std::move(out));
+    if (!(u.dtype() == dtypes::void_)) lowered_values_.set_value(u, std::move(out));
   }
 
   // Sets each expanded range to its position in the combination number `choice` of positions on the axes.
@@ -274,19 +275,19 @@ class GraphLowering {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
         if (axis_id(r) == axes[i][0].small_int())
-          values_.set_value(r,
-                            {{.reg = builder_.constant_int(ref_type_of(r.dtype()), choice % axes[i][1].small_int())}});
+          lowered_values_.set_value(
+              r, {{.reg = builder_.constant_int(ref_type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
   void lower_unroll(UOp u) {
-    const LoweredValue& from = values_.value_of(u.src(0));
-    std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
+    const LoweredValue& from = lowered_values_.value_of(u.src(0));
+    std::vector<UOp> ranges = kernel_ranges_.expanded_ranges_of(u.arg());
     Reg at = builder_.constant_int(RefType::I64, 0);
     for (Arg axis : u.arg().items()) {
       Reg here = kNoRegister;
       for (UOp r : ranges)
-        if (axis_id(r) == axis[0].small_int() && values_.is_lowered(r))
-          here = builder_.cast(values_.scalar(r).reg, RefType::I64);
+        if (axis_id(r) == axis[0].small_int() && lowered_values_.is_lowered(r))
+          here = builder_.cast(lowered_values_.scalar(r).reg, RefType::I64);
       if (here == kNoRegister) throw_cannot_run(u, "axis " + axis[0].repr() + " has no range");
       at = builder_.emit_binary(
           Opcode::Add, builder_.emit_binary(Opcode::Mul, at, builder_.constant_int(RefType::I64, axis[1].small_int())),
@@ -302,15 +303,15 @@ class GraphLowering {
                                 from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
-    values_.set_value(u, std::move(out));
+    lowered_values_.set_value(u, std::move(out));
   }
 
   UOp sink_;
   std::vector<UOp> nodes_;
-  KernelRanges ranges_;
+  KernelRanges kernel_ranges_;
   RefBuilder builder_;
-  LoweredValues values_;
-  LoopBuilder loops_;
+  LoweredValues lowered_values_;
+  LoopBuilder loop_builder_;
   LanePlan lane_plan_;
   UOpSet uniform_nodes_;
   std::vector<std::pair<UOp, RangeSet>> local_memories_;

@@ -10,8 +10,9 @@ namespace {
 class ListLowering {
  public:
   ListLowering(std::span<const UOp> list, bool count)
-      : list_(list), builder_(count), values_(list[0].graph(), builder_), loops_(builder_, values_) {
-    values_.find_value_uses(list);
+      : list_(list), builder_(count), lowered_values_(list[0].graph(), builder_),
+        loop_builder_(builder_, lowered_values_) {
+    lowered_values_.find_value_uses(list);
   }
 
   RefCode lower_kernel() {
@@ -25,18 +26,18 @@ class ListLowering {
         lower(u);
       }
     find_lanes();
-    values_.enter_scope();
+    lowered_values_.enter_scope();
     bool lanes = !specials_.empty() || !lane_ranges_.empty();
     if (lanes) {
-      begin_workgroups(builder_, values_, specials_, lane_ranges_);
+      begin_workgroups(builder_, lowered_values_, specials_, lane_ranges_);
       for (UOp u : list_)
-        if (u.is(Op::DEFINE_LOCAL)) values_.share_local_memory(u, workgroup_size(specials_));
+        if (u.is(Op::DEFINE_LOCAL)) lowered_values_.share_local_memory(u, workgroup_size(specials_));
     }
     for (UOp u : list_)
       if (!uniform_nodes_.contains(u)) lower(u);
     if (!open_ranges_.empty()) throw_cannot_run(open_ranges_.back(), "no node ends it");
     if (lanes) builder_.end_lanes();
-    values_.leave_scope();
+    lowered_values_.leave_scope();
     return builder_.finish_kernel_code();
   }
 
@@ -60,7 +61,8 @@ class ListLowering {
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
       UOp range = find_only_range(from, to);
-      if (!range || !is_parallel_range(range) || !values_.is_lowered(range.src(0)) || !has_private_registers(from, to))
+      if (!range || !is_parallel_range(range) || !lowered_values_.is_lowered(range.src(0)) ||
+          !has_private_registers(from, to))
         return;
       lane_ranges_.push_back(range);
       total = multiply_lane_count(total, range);
@@ -110,7 +112,7 @@ class ListLowering {
       case Op::RANGE:
         if (is_lane_range(u)) return;
         open_ranges_.push_back(u);
-        return loops_.begin_loop(u);
+        return loop_builder_.begin_loop(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
         if (!range || !range.is(Op::RANGE)) throw_cannot_run(u, "it does not end a range");
@@ -118,18 +120,18 @@ class ListLowering {
         if (open_ranges_.empty() || open_ranges_.back() != range)
           throw_cannot_run(u, "it does not end the innermost range");
         open_ranges_.pop_back();
-        return loops_.end_loop();
+        return loop_builder_.end_loop();
       }
-      case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
+      case Op::IF: return builder_.push_mask(lowered_values_.scalar(u.src(0)).reg);
       case Op::ENDIF: return builder_.pop_mask();
-      default: return values_.lower(u);
+      default: return lowered_values_.lower(u);
     }
   }
 
   std::span<const UOp> list_;
   RefBuilder builder_;
-  LoweredValues values_;
-  LoopBuilder loops_;
+  LoweredValues lowered_values_;
+  LoopBuilder loop_builder_;
   UOpSet uniform_nodes_{list_[0].graph()};
   std::vector<UOp> specials_, lane_ranges_, open_ranges_;
 };

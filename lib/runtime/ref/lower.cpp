@@ -84,7 +84,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const LoweredValue
   }
 }
 
-std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<LoopLevel> LanePlan::plan_levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   std::vector<UOp> lanes, warps, outer_loops, inner_loops;
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = kernel_ranges_.set_of(ranges);
@@ -112,7 +112,7 @@ std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const st
   return out;
 }
 
-std::vector<UOp> LanePlan::registers_across_lanes(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<UOp> LanePlan::shared_registers(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   const RangeSet set = kernel_ranges_.set_of(ranges);
   std::vector<UOp> out;
   for (const RegisterUses& r : register_uses_)
@@ -122,13 +122,13 @@ std::vector<UOp> LanePlan::registers_across_lanes(const std::vector<UOp>& ranges
   return out;
 }
 
-std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<UOp> LanePlan::thread_registers(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   auto of_thread = [](UOp r) { return is_thread_axis(axis_type(r)); };
-  return std::ranges::any_of(ranges, of_thread) ? registers_across_lanes(ranges, body) : std::vector<UOp>();
+  return std::ranges::any_of(ranges, of_thread) ? shared_registers(ranges, body) : std::vector<UOp>();
 }
 
 bool LanePlan::has_private_registers(UOp range, const std::vector<UOp>& body) const {
-  return registers_across_lanes({range}, body).empty();
+  return shared_registers({range}, body).empty();
 }
 
 bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) const {
@@ -140,7 +140,8 @@ bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) con
   });
 }
 
-std::vector<LoopLevel> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<LoopLevel> LanePlan::plan_reduce_levels(const std::vector<UOp>& ranges,
+                                                    const std::vector<UOp>& body) const {
   if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); }))
     return loop_levels_of(ranges);
   RangeSet set = kernel_ranges_.set_of(ranges);

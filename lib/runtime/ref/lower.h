@@ -52,20 +52,20 @@ class LanePlan {
   // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
   // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
   // there would be only one, or few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
-  std::vector<LoopLevel> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<LoopLevel> plan_levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if there are
   // at least 8, no range's size depends on another range, the ranges inside the outermost one have fewer than
   // kEnoughLanes iterations, and `body` has neither WMMA nor STORE. The elements are still combined one after the
   // other.
-  std::vector<LoopLevel> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<LoopLevel> plan_reduce_levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Returns the DEFINE_REGs that `body` uses and that are used outside, too, if `ranges` contains thread ranges: each
   // thread needs its own copy, which starts with the value from outside.
-  std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<UOp> thread_registers(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:
   bool has_private_registers(UOp range, const std::vector<UOp>& body) const;
   // The DEFINE_REGs that `body` uses and whose value several iterations of `ranges` share.
-  std::vector<UOp> registers_across_lanes(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<UOp> shared_registers(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {

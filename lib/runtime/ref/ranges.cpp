@@ -34,11 +34,11 @@ KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
     node_positions_[u] = uint32_t(i);
     RangeSet set = empty_set();
     for (UOp s : u.src()) set.add(ranges_around(s));
-    if (u.is(Op::RANGE)) set.add(number_of(u));
+    if (u.is(Op::RANGE)) set.add(range_index(u));
     if (range_start(u.op()) >= 0 || u.is(Op::AFTER)) {
       RangeSet ended = empty_set();
       for (UOp r : ended_ranges(u)) {
-        if (r.is(Op::RANGE)) ended.add(number_of(r));
+        if (r.is(Op::RANGE)) ended.add(range_index(r));
         else ended.add(ranges_around(r));
       }
       set.remove(ended);
@@ -58,7 +58,7 @@ KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
 
 RangeSet KernelRanges::set_of(std::span<const UOp> ranges) const {
   RangeSet out = empty_set();
-  for (UOp r : ranges) out.add(number_of(r));
+  for (UOp r : ranges) out.add(range_index(r));
   return out;
 }
 
@@ -90,7 +90,7 @@ std::vector<UOp> KernelRanges::expanded_ranges_of(const Arg& axes) const {
   return out;
 }
 
-std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) const {
+std::vector<UOp> KernelRanges::body_nodes(UOpSpan roots, const RangeSet& ranges) const {
   std::vector<UOp> out, stack(roots.begin(), roots.end());
   if (roots.empty()) return out;
   UOpSet seen(roots[0].graph());
@@ -102,7 +102,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
     for (UOp s : u.src()) stack.push_back(s);
   }
   if (ranges.intersects(ranges_ended_twice_)) {
-    const auto from = reached_ranges(roots, ranges);
+    const auto from = open_ranges_by_node(roots, ranges);
     std::erase_if(out, [&](UOp u) {
       RangeSet lies_in = ranges_around(u);
       lies_in.keep_common_ranges(ranges);
@@ -114,7 +114,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
 }
 
 // Returns, for each node that `roots` need, those of `ranges` that are open on some path from a root to the node.
-std::unordered_map<UOp, RangeSet> KernelRanges::reached_ranges(UOpSpan roots, const RangeSet& ranges) const {
+std::unordered_map<UOp, RangeSet> KernelRanges::open_ranges_by_node(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;
   for (UOp u : roots) stack.emplace_back(u, ranges);

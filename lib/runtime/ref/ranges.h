@@ -53,8 +53,8 @@ class KernelRanges {
   const std::vector<UOp>& all_ranges() const { return all_ranges_; }
   // Returns the ranges that node u depends on by a path on which no node, u included, ends them.
   const RangeSet& ranges_around(UOp u) const { return *ranges_around_.find(u); }
-  bool is_inside(UOp u, UOp range) const { return ranges_around(u).contains(number_of(range)); }
-  size_t number_of(UOp range) const {
+  bool is_inside(UOp u, UOp range) const { return ranges_around(u).contains(range_index(range)); }
+  size_t range_index(UOp range) const {
     return size_t(std::find(all_ranges_.begin(), all_ranges_.end(), range) - all_ranges_.begin());
   }
   RangeSet empty_set() const { return RangeSet(all_ranges_.size()); }
@@ -68,12 +68,12 @@ class KernelRanges {
   // Returns the nodes that `roots` need and that depend on one of `ranges`, sources first. Excludes nodes that are
   // needed only through another node that ends one of the ranges: before workgroups exist, several nodes may end the
   // same thread range, which then becomes several loops, one after the other.
-  std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
+  std::vector<UOp> body_nodes(UOpSpan roots, const RangeSet& ranges) const;
   bool is_in_body(const std::vector<UOp>& body, UOp u) const;
 
  private:
   bool precedes_node(UOp a, UOp b) const { return *node_positions_.find(a) < *node_positions_.find(b); }
-  std::unordered_map<UOp, RangeSet> reached_ranges(UOpSpan roots, const RangeSet& ranges) const;
+  std::unordered_map<UOp, RangeSet> open_ranges_by_node(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_ranges_;
   UOpMap<uint32_t> node_positions_;

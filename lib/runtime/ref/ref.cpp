@@ -47,9 +47,9 @@ class RefRun {
     f.code = code_.instructions.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
-    const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
+    const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit_value(Limit::RefSeconds)));
     const bool is_default = seconds <= 0 && deadline.end_time != current_deadline().end_time;
-    RunBudget budget = {.max_steps = limit(Limit::RefSteps), .deadline = deadline.end_time};
+    RunBudget budget = {.max_steps = limit_value(Limit::RefSteps), .deadline = deadline.end_time};
     f.run_budget = &budget;
     for (const RefInstruction* i = f.code; i;) i = i->function(f, i);
     if (f.is_limit_exceeded && budget.num_steps > budget.max_steps) throw Failure(limit_error(Limit::RefSteps));
@@ -127,7 +127,7 @@ class RefRun {
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
     throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
                                   count_text(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
-                       .kernel_fault = true});
+                       .is_kernel_fault = true});
   }
 
   const RefCode& code_;
@@ -147,15 +147,16 @@ bool ref::check_run_limits(RefFrame& f) {
   return !f.is_limit_exceeded;
 }
 
-std::string RefNotes::text() const {
+std::string UndefinedOpCounts::text() const {
   std::string out;
   auto add = [&](uint64_t n, std::string_view what, std::string_view how) {
     if (n) out.append(out.empty() ? "" : ", ").append(count_text(n, what)).append(how);
   };
   add(num_zero_divisions, "integer division", " by zero");
   add(num_wide_shifts, "shift", " by the width or more");
-  add(num_unfit_casts, "cast", " of a float to an integer type that cannot hold it");
-  add(num_overlaps, "store", " of a different value to an element already stored to: the device decides the order");
+  add(num_out_of_range_casts, "cast", " of a float to an integer type that cannot hold it");
+  add(num_conflicting_stores, "store",
+      " of a different value to an element already stored to: the device decides the order");
   add(num_negative_sizes, "loop", kNegativeSizeText);
   add(num_domain_errors, "square root or logarithm", " of a negative number");
   return out;

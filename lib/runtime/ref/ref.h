@@ -7,8 +7,8 @@
 // The semantics are those of tinygrad's exec_alu and runtime/ops_python.py. Every op rounds to its dtype; integers
 // wrap; division truncates, x / 0 is 0 and x % 0 is x; a cast from float keeps the low bits of the truncated value; a
 // load with a false gate gives the alternative, or 0. A shift by the width or more takes the count modulo the width, as
-// most processors do; exec_alu gives 0 or the sign. Some behavior that C leaves undefined is counted in RefNotes,
-// because a device may differ there.
+// most processors do; exec_alu gives 0 or the sign. Some behavior that C leaves undefined is counted in
+// UndefinedOpCounts, because a device may differ there.
 //
 // A kernel is translated once to register code whose instructions work on many lanes at a time. Lanes are threads of
 // workgroups, iterations of parallel ranges, or the elements of a reduction, which are still combined in order.
@@ -27,11 +27,11 @@
 namespace tgc {
 
 // Numbers of operations in which devices may differ although each device is correct.
-struct RefNotes {
-  uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
+struct UndefinedOpCounts {
+  uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_out_of_range_casts = 0;
   uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
   uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR billions
-  uint64_t num_overlaps = 0;        // stores of a different value to a buffer element that was already stored to
+  uint64_t num_conflicting_stores = 0;  // stores of a different value to a buffer element that was already stored to
   static constexpr std::string_view kNegativeSizeText = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
 };
@@ -43,7 +43,7 @@ struct RefBuffer {
 };
 
 struct RefResult {
-  RefNotes notes;
+  UndefinedOpCounts notes;
   // number of evaluations of UOps, counted per lane; 0 unless RefOptions::should_count_evaluations
   uint64_t num_evaluations = 0;
 };

@@ -32,7 +32,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
 // Runs out[i] = f(a[i], b[i]) for a and b of one dtype. `f` is an expression of c2 (a[i]) and c3 (b[i]).
 template <class Out, class In>
 std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::string& f, std::vector<In> a,
-                      std::vector<In> b, RefNotes* notes = nullptr) {
+                      std::vector<In> b, UndefinedOpCounts* notes = nullptr) {
   std::string n = std::to_string(a.size()), d = dtype;
   std::string text = "i = UOp.range(" + n + ", 0, AxisType.LOOP)\n" + "c2 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d +
                      ".ptr(" + n + "), (), 1).index(i)\n" + "c3 = UOp(Ops.DEFINE_GLOBAL, dtypes." + d + ".ptr(" + n +
@@ -47,7 +47,7 @@ std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::strin
 
 template <class T>
 std::vector<T> map(const char* dtype, const std::string& f, std::vector<T> a, std::vector<T> b,
-                   RefNotes* notes = nullptr) {
+                   UndefinedOpCounts* notes = nullptr) {
   return map2<T, T>(dtype, dtype, f, a, b, notes);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("REF: integers wrap; division truncates; division by zero gives 0") {
   constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
   CHECK(map<int32_t>("int", "c2+c3", {kMax, 1}, {1, 2}) == I{kMin, 3});
   CHECK(map<int32_t>("int", "c2*c3", {65536, -3}, {65536, 5}) == I{0, -15});
-  RefNotes notes;
+  UndefinedOpCounts notes;
   CHECK(map<int32_t>("int", "c2//c3", {-7, 7, kMin, 5}, {2, -2, -1, 0}, &notes) == I{-3, -3, kMin, 0});
   CHECK(notes.num_zero_divisions == 1);
   CHECK(map<int32_t>("int", "c2%c3", {-7, 7, 5}, {2, -2, 0}) == I{-1, 1, 5});
@@ -70,7 +70,7 @@ TEST_CASE("REF: integers wrap; division truncates; division by zero gives 0") {
 }
 
 TEST_CASE("REF: integer powers are exact, then truncated; 0 to a negative power counts as a division by zero") {
-  RefNotes notes;
+  UndefinedOpCounts notes;
   const char* pow = "UOp(Ops.POW, dtypes.int, (c2, c3))";
   CHECK(map<int32_t>("int", pow, {3, 1, -1, -1, 2, -2, 0}, {4, -3, -3, -2, -1, -1, 0}, &notes) ==
         std::vector<int32_t>{81, 1, -1, 1, 0, 0, 1});
@@ -99,7 +99,7 @@ TEST_CASE("REF: a loop with a negative size does not run and is noted, inside an
 }
 
 TEST_CASE("REF: shifts by the width or more take the count modulo the width") {
-  RefNotes notes;
+  UndefinedOpCounts notes;
   CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==
         std::vector<int32_t>{16, std::numeric_limits<int32_t>::min(), 1});
   CHECK(notes.num_wide_shifts == 1);
@@ -143,10 +143,10 @@ TEST_CASE("REF: rounding to half agrees with the scalar conversion") {
 }
 
 TEST_CASE("REF: casts keep the low bits of the truncated value") {
-  RefNotes notes;
+  UndefinedOpCounts notes;
   CHECK(map2<int32_t, float>("int", "float", "c2.cast(dtypes.int)", {-2.7f, 2.7f, 4294967298.f, NAN}, {0, 0, 0, 0},
                              &notes) == std::vector<int32_t>{-2, 2, 0, 0});
-  CHECK(notes.num_unfit_casts == 2);
+  CHECK(notes.num_out_of_range_casts == 2);
   CHECK(map2<uint8_t, float>("uchar", "float", "c2.cast(dtypes.uchar)", {-1.f, 255.9f, 257.f}, {0, 0, 0}) ==
         std::vector<uint8_t>{255, 255, 1});
   CHECK(map2<uint8_t, float>("bool", "float", "c2.cast(dtypes.bool)", {0.f, 0.25f, NAN}, {0, 0, 0}) ==

@@ -23,7 +23,7 @@ const LoweredValue& LoweredValues::value_of(UOp u) const {
   return *current_values_[u.id()];
 }
 
-const LoweredValue& LoweredValues::value_slot(UOp u) const {
+const LoweredValue& LoweredValues::pointer_value_of(UOp u) const {
   return current_values_[num_nodes_ + u.id()] ? *current_values_[num_nodes_ + u.id()] : value_of(u);
 }
 
@@ -122,7 +122,7 @@ void LoweredValues::find_value_uses(std::span<const UOp> nodes) {
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = u.src(i);
       bool pointer_cast = u.is(Op::CAST) && u.dtype().is_ptr();
-      if (is_element_index(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) value_uses_.insert(s);
+      if (is_element_index(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) loaded_index_nodes_.insert(s);
     }
     if (!u.is(Op::INDEX)) continue;
     UOp define = base_define(u);
@@ -226,7 +226,7 @@ void LoweredValues::lower(UOp u) {
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
     bool varying = false;
-    for (const LoweredElement& e : v) varying |= e.reg != kNoRegister && builder_.is_varying_register(e.reg);
+    for (const LoweredElement& e : v) varying |= e.reg != kNoRegister && builder_.is_varying(e.reg);
     builder_.count_evaluation(varying);
   }
   set_value(u, std::move(v));
@@ -285,7 +285,7 @@ LoweredValue LoweredValues::lower_const(UOp u) {
   return out;
 }
 
-int32_t LoweredValues::add_scratch(const std::string& name, DType element, int64_t size, int64_t group) {
+int32_t LoweredValues::add_scratch_memory(const std::string& name, DType element, int64_t size, int64_t group) {
   if (size < 0 || size > (int64_t(1) << 31))
     throw Failure(name + " has a size of " + std::to_string(size) + " elements");
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .lane_group_size = group});
@@ -306,9 +306,9 @@ LoweredValue LoweredValues::lower_define(UOp u) {
     e.memory = builder_.add_memory(
         {.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .buffer_number = number});
   } else if (u.is(Op::DEFINE_LOCAL)) {
-    e.memory = add_scratch("local" + u.arg().repr(), base, size, 0);
+    e.memory = add_scratch_memory("local" + u.arg().repr(), base, size, 0);
   } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
-    e.memory = add_scratch("reg" + u.arg().repr(), base, size, 1);
+    e.memory = add_scratch_memory("reg" + u.arg().repr(), base, size, 1);
   } else {
     if (size < 0 || size > (1 << 24)) throw_cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
     e.register_file = int32_t(register_files_.size());

@@ -26,7 +26,8 @@ using LoweredValue = std::vector<LoweredElement>;
 class LoweredValues {
  public:
   LoweredValues(Graph& graph, RefBuilder& builder)
-      : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr), value_uses_(graph) {}
+      : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr),
+        loaded_index_nodes_(graph) {}
 
   // Call it first. Before tinygrad's stage that adds loads, an INDEX used as a number has the value of the element at
   // that index. Finds these INDEX nodes, and the DEFINE_REGs that need memory.
@@ -34,7 +35,7 @@ class LoweredValues {
 
   const LoweredValue& value_of(UOp u) const;    // throws Failure if `u` has not been lowered
   // Returns the pointer for an access to `u`, even if value_of() returns the number that it points to.
-  const LoweredValue& value_slot(UOp u) const;
+  const LoweredValue& pointer_value_of(UOp u) const;
   bool is_lowered(UOp u) const { return current_values_[u.id()] != nullptr; }
   void set_value(UOp u, LoweredValue value) { set_slot(u.id(), std::move(value)); }
   LoweredElement scalar(UOp u) const;  // returns the only element; throws Failure if there are several
@@ -67,14 +68,14 @@ class LoweredValues {
   Reg size_register(UOp range);      // number of iterations of a RANGE or SPECIAL, as an I64
 
   // Allocates memory of `size` elements, with one copy for each `group` lanes (0: for all lanes).
-  int32_t add_scratch(const std::string& name, DType element, int64_t size, int64_t group);
+  int32_t add_scratch_memory(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);
   // Gives each `group` lanes one copy of a DEFINE_LOCAL.
   void share_local_memory(UOp define, int64_t group) {
     builder_.memory(lower_define(define)[0].memory).lane_group_size = group;
   }
   // True if the INDEX is used as a number, so that lower() loads its element.
-  bool is_loaded(UOp index) const { return value_uses_.contains(index); }
+  bool is_loaded(UOp index) const { return loaded_index_nodes_.contains(index); }
 
  private:
   struct RegisterFile {  // registers of a DEFINE_REG that is indexed only by constants
@@ -116,7 +117,7 @@ class LoweredValues {
   std::vector<std::pair<size_t, const LoweredValue*>> undo_log_;
   // lengths of undo_log_ at the open enter_scope() calls
   std::vector<size_t> undo_log_sizes_;
-  UOpSet value_uses_;
+  UOpSet loaded_index_nodes_;
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<RegisterFile> register_files_;
   struct LaneRegister {

@@ -80,7 +80,7 @@ LoweredValue LoweredValues::lower_index(UOp u) {
     for (size_t i = 0; i < out.size(); i++)
       out[i].gate = builder_.emit_logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
   }
-  if (!value_uses_.contains(u)) return out;
+  if (!loaded_index_nodes_.contains(u)) return out;
   // the pointer goes into the node's second slot
   set_slot(num_nodes_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
@@ -163,7 +163,7 @@ LoweredElement LoweredValues::view_pointer_as(LoweredElement p, DType scalar) {
 }
 
 LoweredValue LoweredValues::lower_load(UOp u) {
-  const LoweredValue& pointers = value_slot(u.src(0));
+  const LoweredValue& pointers = pointer_value_of(u.src(0));
   const LoweredValue* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && is_lowered(u.src(1)) ? &value_of(u.src(1)) : nullptr;
   // the dtype may say fewer elements, because pyrender's .load() drops the count
@@ -180,7 +180,7 @@ LoweredValue LoweredValues::lower_load(UOp u) {
 }
 
 void LoweredValues::lower_store(UOp u) {
-  const LoweredValue &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
+  const LoweredValue &pointers = pointer_value_of(u.src(0)), &values = value_of(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
     throw_cannot_run(u, "its operands have different sizes");
@@ -193,7 +193,7 @@ void LoweredValues::lower_store(UOp u) {
 
 // Refuses lanes, because several lanes may add to the same element.
 void LoweredValues::lower_atomic_add(UOp u) {
-  const LoweredValue &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
+  const LoweredValue &pointers = pointer_value_of(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
     throw_cannot_run(u, "it does not add a number to an element");
   if (builder_.is_in_lanes()) throw_cannot_run(u, "its iterations cannot run at the same time");

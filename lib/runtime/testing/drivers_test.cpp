@@ -194,7 +194,7 @@ TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors i
   std::vector<float> in(256), out(64, 0.f);
   for (size_t i = 0; i < in.size(); i++) in[i] = float(i);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.buffer_part(512, 256)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.subbuffer(512, 256)};
   std::vector<int64_t> variables{1};
   REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {8, 1, 1}, .local_size = {{8, 1, 1}}}}).ok());
   REQUIRE(device->synchronize().ok());

@@ -17,7 +17,7 @@ struct StringView {
     return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
   }
 };
-inline StringView text_of(const std::string& s) { return {s.data(), s.size()}; }
+inline StringView make_string_view(const std::string& s) { return {s.data(), s.size()}; }
 
 struct ChainedStruct {
   const ChainedStruct* next = nullptr;
@@ -144,7 +144,7 @@ struct BindGroupDescriptor {
   const BindGroupEntry* entries = nullptr;
 };
 
-inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
+inline constexpr uint32_t kUniformBinding = 2, kStorageBinding = 3, kShaderF16Feature = 11;
 inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
 
 // The library's names of these functions have the prefix "wgpu".

@@ -153,7 +153,7 @@ Status WebGpuDevice::open() {
   api.AdapterGetInfo(adapter, &info);
   api.AdapterGetLimits(adapter, &limits);
   name_ = info.device.string() + ", " + info.description.string();
-  const uint32_t half = kShaderF16;
+  const uint32_t half = kShaderF16Feature;
   DeviceDescriptor wanted{.feature_count = api.AdapterHasFeature(adapter, half) ? size_t(1) : 0,
                           .features = &half,
                           .limits = &limits,
@@ -207,9 +207,9 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
   for (size_t at = 0; (at = code.find("@binding(", at)) != code.npos; at++) {
     entries.push_back({.binding = uint32_t(entries.size())});
     bool is_uniform = code.substr(code.find("var<", at), 11) == "var<uniform";
-    entries.back().buffer.type = is_uniform ? kUniform : kStorage;
+    entries.back().buffer.type = is_uniform ? kUniformBinding : kStorageBinding;
   }
-  WgslSource text{.code = text_of(code)};
+  WgslSource text{.code = make_string_view(code)};
   ShaderModuleDescriptor module_descriptor{.next = &text.chain};
   ObjectHandle module = api.DeviceCreateShaderModule(device_, &module_descriptor);
   if (auto status = take_error("the source"); !status)
@@ -219,7 +219,7 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
   PipelineLayoutDescriptor all{.count = 1, .layouts = &layout};
   ObjectHandle pipeline_layout = api.DeviceCreatePipelineLayout(device_, &all);
   ComputePipelineDescriptor descriptor{
-      .layout = pipeline_layout, .module = module, .entry = text_of(source.function_name)};
+      .layout = pipeline_layout, .module = module, .entry = make_string_view(source.function_name)};
   ObjectHandle pipeline = api.DeviceCreateComputePipeline(device_, &descriptor);
   api.PipelineLayoutRelease(pipeline_layout);
   api.ShaderModuleRelease(module);

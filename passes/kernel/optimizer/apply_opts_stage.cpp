@@ -10,7 +10,7 @@ std::optional<std::vector<Opt>> opts_to_apply(const KernelJob& job, UOp sink) {
     records.assign(own.items().begin(), own.items().end());
   else return std::nullopt;
   std::vector<Opt> out;
-  for (Arg record : records) out.push_back(to_opt(record));
+  for (Arg record : records) out.push_back(opt_from_arg(record));
   return out;
 }
 

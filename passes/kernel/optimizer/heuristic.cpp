@@ -126,11 +126,11 @@ bool group_reduce(Scheduler& k) {
   if (k.target().has_local && num_upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
       if (try_opt(k, {OptOps::GROUPTOP, axis, 16})) break;
-  return k.has_axis_of({AxisType::GROUP_REDUCE});
+  return k.has_axis_of_type({AxisType::GROUP_REDUCE});
 }
 
 // Upcasts small axes that WHERE conditions depend on (from stacking or padding), so that the conditions fold.
-void upcast_masked(Scheduler& k) {
+void upcast_masked_axes(Scheduler& k) {
   std::vector<size_t> chosen;
   Int product = 1;
   for (size_t axis : k.upcastable_dims()) {
@@ -170,7 +170,7 @@ void print_choices(std::vector<UpcastChoice> choices) {
 }
 
 // Returns the index expressions that depend on all upcast and unrolled axes.
-std::vector<UOp> upcast_indices(const Scheduler& k) {
+std::vector<UOp> indices_using_upcasts(const Scheduler& k) {
   auto upcasts = k.axes_of(kUpcasts);
   std::vector<UOp> out;
   for (UOp b : k.bufs()) {
@@ -207,10 +207,10 @@ std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
 }
 
 // For large outputs, upcasts by 3 or 4 along axes where loaded values are reused.
-void upcast_reused(Scheduler& k) {
+void upcast_reused_axes(Scheduler& k) {
   std::vector<size_t> done;
   while (num_upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
-    const std::vector<UOp> indices = upcast_indices(k);
+    const std::vector<UOp> indices = indices_using_upcasts(k);
     std::vector<AxisUse> uses;
     std::optional<UpcastChoice> best;
     std::vector<UpcastChoice> shown;
@@ -242,7 +242,7 @@ void unroll_reduce(Scheduler& k) {
   auto unroll_last = [&](int64_t amount) {
     return try_opt(k, {OptOps::UNROLL, int64_t(k.unrollable_dims().size()) - 1, amount});
   };
-  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has_axis_of({AxisType::UNROLL})) ||
+  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has_axis_of_type({AxisType::UNROLL})) ||
       k.upcast_size() >= Int(64))
     return;
   if (Int size = last_size(); size > Int(32)) {
@@ -252,14 +252,14 @@ void unroll_reduce(Scheduler& k) {
   }
 }
 
-void upcast_last(Scheduler& k) {
+void upcast_last_axis(Scheduler& k) {
   auto dims = k.upcastable_dims();
-  if (!k.has_axis_of(kUpcasts) && !dims.empty() && is_size_divisible(k.full_shape()[dims.back()], 4))
+  if (!k.has_axis_of_type(kUpcasts) && !dims.empty() && is_size_divisible(k.full_shape()[dims.back()], 4))
     k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
 }
 
 // Makes up to three axes local, with at most 128 threads in total. Prefers axes that some access does not depend on.
-void make_local(Scheduler& k) {
+void make_axes_local(Scheduler& k) {
   struct RankedAxis {
     bool is_expanded;
     size_t axis;
@@ -317,13 +317,13 @@ Scheduler hand_coded_optimizations(const Scheduler& original) {
   Scheduler k = original.copy();
   upcast_images(k);
   if (optimize_matvec(k) || group_reduce(k)) return k;
-  upcast_masked(k);
-  upcast_reused(k);
+  upcast_masked_axes(k);
+  upcast_reused_axes(k);
   unroll_reduce(k);
-  upcast_last(k);
+  upcast_last_axis(k);
   if (k.target().has_local) {
     if (k.graph().settings().NOLOCALS) k.apply_opt({OptOps::NOLOCALS});
-    else make_local(k);
+    else make_axes_local(k);
   }
   make_threads(k);
   return k;

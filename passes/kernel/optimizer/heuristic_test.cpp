@@ -161,7 +161,7 @@ TEST_CASE("a kernel keeps its own name, and an optimized kernel stays unchanged"
 
 TEST_CASE("opts come from the job, else from the kernel, else from the heuristics; NOOPT disables the heuristics") {
   StageTest t("CPU", with_threads(1));
-  Arg by2 = to_arg(t.graph, {OptOps::UPCAST, 0, 2}), by8 = to_arg(t.graph, {OptOps::UPCAST, 0, 8});
+  Arg by2 = opt_to_arg(t.graph, {OptOps::UPCAST, 0, 2}), by8 = opt_to_arg(t.graph, {OptOps::UPCAST, 0, 8});
   UOp sink = t.elementwise(1024), with_own = sink.with_arg(kernel_info(t.graph, "test", t.graph.tuple({by2})));
   auto applied = [&](UOp u) { return t.run(u).arg()[3].repr(); };
   CHECK(applied(sink) == "(Opt(op=OptOps.UPCAST, axis=0, arg=4),)");
@@ -182,7 +182,7 @@ TEST_CASE("NOOPT keeps the kernel's loops") {
 
 TEST_CASE("the stage fails on a forced opt that does not fit") {
   StageTest t("CPU", with_threads(1));
-  t.job.opts = {to_arg(t.graph, {OptOps::LOCAL, 0, 4})};
+  t.job.opts = {opt_to_arg(t.graph, {OptOps::LOCAL, 0, 4})};
   CHECK_THROWS_WITH_AS(t.run(t.elementwise(1024)), "locals needed for opt", KernelOptError);
 }
 }  // namespace

@@ -12,7 +12,7 @@ using namespace pat;
 
 namespace {
 
-UOp make_image(ImageBuffers& images, UOp buf) {
+UOp make_image(ImageBufferDTypes& images, UOp buf) {
   DType d = buf.dtype();
   if (d.is_image() || d.base() != dtypes::float32 || d.size() >= 65536 || d.nbytes() % 64 != 0) return {};
   images[buf.arg().small_int()] = d;
@@ -21,7 +21,7 @@ UOp make_image(ImageBuffers& images, UOp buf) {
 
 // Changes an image in `images` back to a buffer in a store, if no term of the store's index is a range of a size
 // divisible by 4, the number of channels of a pixel.
-UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
+UOp undo_image_store(ImageBufferDTypes& images, UOp s, UOp idx, UOp buf) {
   auto before = images.find(buf.arg().small_int());
   if (before == images.end()) return {};
   auto terms = split_uop(idx.src(1).get_idx(), Op::ADD);
@@ -33,15 +33,15 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
 
 // Returns the dtypes that image buffers had before the stage "create image buffers". If that stage did not run, assumes
 // that all images were float32 buffers.
-ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
-  if (job.image_buffers) return *job.image_buffers;
-  job.image_buffers.emplace();
+ImageBufferDTypes& recorded_buffer_dtypes(KernelJob& job, UOp sink) {
+  if (job.image_buffer_dtypes) return *job.image_buffer_dtypes;
+  job.image_buffer_dtypes.emplace();
   for (UOp u : toposort(sink))
     if (u.is(Op::DEFINE_GLOBAL) && u.dtype().is_image()) {
       auto shape = u.dtype().image_shape();
-      (*job.image_buffers)[u.arg().small_int()] = dtypes::float32.ptr(shape[0] * shape[1] * shape[2]);
+      (*job.image_buffer_dtypes)[u.arg().small_int()] = dtypes::float32.ptr(shape[0] * shape[1] * shape[2]);
     }
-  return *job.image_buffers;
+  return *job.image_buffer_dtypes;
 }
 
 }  // namespace
@@ -70,13 +70,14 @@ const RuleSet& pm_remove_unfoldable_image_stores() {
 }
 
 UOp create_image_buffers(KernelJob& job, UOp sink) {
-  job.image_buffers.emplace();
-  return graph_rewrite(sink, pm_create_image_buffers(), {.ctx = *job.image_buffers, .name = "create image buffers"});
+  job.image_buffer_dtypes.emplace();
+  return graph_rewrite(sink, pm_create_image_buffers(),
+                       {.ctx = *job.image_buffer_dtypes, .name = "create image buffers"});
 }
 
 UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink) {
   return graph_rewrite(sink, pm_remove_unfoldable_image_stores(),
-                       {.ctx = image_buffers(job, sink), .name = "remove unfoldable image stores"});
+                       {.ctx = recorded_buffer_dtypes(job, sink), .name = "remove unfoldable image stores"});
 }
 
 }  // namespace tgc

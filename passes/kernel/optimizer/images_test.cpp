@@ -10,7 +10,7 @@ namespace {
 TEST_CASE("buffers become images, and images with unfoldable stores become buffers again") {
   RuleTest make(pm_create_image_buffers()), undo(pm_remove_unfoldable_image_stores());
   DType image = dtypes::imagef(std::array<int64_t, 3>{1, 256, 4}, 4096);
-  ImageBuffers images;
+  ImageBufferDTypes images;
   UOp buffer = make.buffer(3, dtypes::float32, 1024);
   make.check_rule("make-image", buffer, buffer.with_dtype(image), images);
   CHECK(images[3] == dtypes::float32.ptr(1024));

@@ -39,8 +39,8 @@ Scheduler hand_coded_optimizations(const Scheduler& k);
 // channels per pixel (tinygrad codegen/opt/postrange.py:make_images).
 bool has_image_stages(const KernelJob& job);  // true if the two image stages run for this kernel
 
-const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
-const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBuffers
+const RuleSet& pm_create_image_buffers();           // context: ImageBufferDTypes
+const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBufferDTypes
 
 UOp create_image_buffers(KernelJob& job, UOp sink);
 UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);

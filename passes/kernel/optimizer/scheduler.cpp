@@ -31,7 +31,7 @@ Sint simplified_size(UOp range) {
   return size.is_const() ? Sint(size.arg()) : Sint(size.ssimplify());
 }
 
-bool has_steps(UOp range) { return py_less(0, range.vmax()); }
+bool has_several_steps(UOp range) { return py_less(0, range.vmax()); }
 
 Arg kernel_info_field(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
 enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts, kOptsToApply };
@@ -44,13 +44,14 @@ std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(rang
 // For each node, a bit set of the axes among its transitive sources, the node itself included.
 struct Scheduler::AxesBelow {
   AxesBelow(Graph& graph, const AstFacts& facts)
-      : words((facts.rngs.size() + 63) / 64), row_of_node(graph), bits(checked_size(words, facts.nodes.size()), 0) {
+      : words_per_node((facts.rngs.size() + 63) / 64), row_of_node(graph),
+        axis_bits(checked_size(words_per_node, facts.nodes.size()), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
-      uint64_t* mine = &bits[at * words];
+      uint64_t* mine = &axis_bits[at * words_per_node];
       row_of_node[u] = at++;
       for (UOp s : u.src())
-        for (size_t w = 0; w < words; w++) mine[w] |= bits[*row_of_node.find(s) * words + w];
+        for (size_t w = 0; w < words_per_node; w++) mine[w] |= axis_bits[*row_of_node.find(s) * words_per_node + w];
       if (!u.is(Op::RANGE)) continue;
       auto it = std::find(facts.rngs.begin(), facts.rngs.end(), u);
       if (size_t k = size_t(it - facts.rngs.begin()); it != facts.rngs.end()) mine[k / 64] |= uint64_t(1) << k % 64;
@@ -63,19 +64,19 @@ struct Scheduler::AxesBelow {
     return words * nodes;
   }
   bool contains_axis(UOp u, size_t axis) const {
-    return bits[*row_of_node.find(u) * words + axis / 64] >> axis % 64 & 1;
+    return axis_bits[*row_of_node.find(u) * words_per_node + axis / 64] >> axis % 64 & 1;
   }
 
-  size_t words;
+  size_t words_per_node;
   UOpMap<uint32_t> row_of_node;
-  std::vector<uint64_t> bits;
+  std::vector<uint64_t> axis_bits;
 };
 
 Scheduler::Scheduler(UOp ast, const Target& target) : ast_(ast), target_(&target) {
   Arg dont_use_locals = kernel_info_field(ast, kDontUseLocals), applied = kernel_info_field(ast, kAppliedOpts);
   dont_use_locals_ = dont_use_locals.kind() == Arg::Kind::Bool && dont_use_locals.as_bool();
   if (applied.is_tuple())
-    for (Arg opt : applied.items()) applied_opts_.push_back(to_opt(opt));
+    for (Arg opt : applied.items()) applied_opts_.push_back(opt_from_arg(opt));
   next_range_ = first_free_range();
 }
 
@@ -106,7 +107,7 @@ const Scheduler::AstFacts& Scheduler::facts() const {
   for (UOp u : f->nodes) {
     switch (u.op()) {
       case Op::RANGE:
-        if (has_steps(u)) f->rngs.push_back(u);
+        if (has_several_steps(u)) f->rngs.push_back(u);
         break;
       case Op::INDEX:
         if (u.num_src() < 2) throw Failure("an INDEX of a kernel has no index expression");
@@ -136,11 +137,11 @@ bool Scheduler::depends_on(UOp u, size_t axis) const {
 std::vector<size_t> Scheduler::axes_used_by(UOp u) const {
   if (!axes_of_nodes_) axes_of_nodes_ = std::make_shared<AxesBelow>(graph(), facts());
   std::vector<size_t> out;
-  for (size_t w = 0; w < axes_of_nodes_->words; w++) {
-    uint64_t bits = 0;
+  for (size_t w = 0; w < axes_of_nodes_->words_per_node; w++) {
+    uint64_t axis_bits = 0;
     for (UOp s : u.src())
-      bits |= axes_of_nodes_->bits[*axes_of_nodes_->row_of_node.find(s) * axes_of_nodes_->words + w];
-    for (; bits; bits &= bits - 1) out.push_back(w * 64 + size_t(std::countr_zero(bits)));
+      axis_bits |= axes_of_nodes_->axis_bits[*axes_of_nodes_->row_of_node.find(s) * axes_of_nodes_->words_per_node + w];
+    for (; axis_bits; axis_bits &= axis_bits - 1) out.push_back(w * 64 + size_t(std::countr_zero(axis_bits)));
   }
   return out;
 }
@@ -164,7 +165,7 @@ std::vector<UOp> Scheduler::ranges_of(AxisTypeSet types) const {
   return out;
 }
 
-bool Scheduler::has_axis_of(AxisTypeSet types) const {
+bool Scheduler::has_axis_of_type(AxisTypeSet types) const {
   return std::any_of(facts().types.begin(), facts().types.end(), [&](AxisType t) { return types.contains(t); });
 }
 
@@ -232,7 +233,7 @@ void Scheduler::convert_loop_to_global() {
   if (!target_->has_local) return;
   Substitution to_global;
   for (UOp r : globalizable_rngs())
-    if (has_steps(r)) to_global.emplace_back(r, with_axis_type(r, AxisType::GLOBAL));
+    if (has_several_steps(r)) to_global.emplace_back(r, with_axis_type(r, AxisType::GLOBAL));
   set_ast(substitute(ast_, to_global));
 }
 
@@ -308,17 +309,17 @@ UOp Scheduler::make_optimized_ast(std::optional<std::string_view> name,
   Arg final_name = graph().str(name ? std::string(*name) : kernel_name(kernel_name_counts));
   set_ast(graph_rewrite(ast_, pm_flatten_range(), {.name = "flatten range"}));
   std::vector<Arg> opts;
-  for (const Opt& opt : applied_opts_) opts.push_back(to_arg(graph(), opt));
+  for (const Opt& opt : applied_opts_) opts.push_back(opt_to_arg(graph(), opt));
   Arg info = graph().record(RecordClass::KernelInfo,
                             {final_name, graph().tuple({}), dont_use_locals_, graph().tuple(opts), Arg()});
   return ast_.replace({.arg = info, .tag = Arg(1)});
 }
 
-Arg to_arg(Graph& graph, const Opt& opt) {
+Arg opt_to_arg(Graph& graph, const Opt& opt) {
   return graph.record(RecordClass::Opt, {opt.op, opt.axis ? Arg(*opt.axis) : Arg(), opt.arg});
 }
 
-Opt to_opt(Arg record) {
+Opt opt_from_arg(Arg record) {
   if (!record.is(RecordClass::Opt) || record[0].kind() != Arg::Kind::OptOps)
     throw Failure("not an Opt: " + record.repr());
   Opt opt{record[0].opt_op(), {}, record[2]};

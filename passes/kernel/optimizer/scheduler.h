@@ -26,9 +26,9 @@ struct Opt {
 };
 
 // Convert between Opt and the record in the IR, Opt(op=..., axis=..., arg=...).
-// to_opt throws Failure if `record` is not a valid Opt record.
-Arg to_arg(Graph& graph, const Opt& opt);
-Opt to_opt(Arg record);
+// opt_from_arg throws Failure if `record` is not a valid Opt record.
+Arg opt_to_arg(Graph& graph, const Opt& opt);
+Opt opt_from_arg(Arg record);
 
 // Thrown for an opt that does not fit the kernel.
 class KernelOptError : public Failure {
@@ -91,7 +91,7 @@ class Scheduler {
   std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
   std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
   Int upcast_size() const;                      // product of UPCAST and UNROLL sizes; throws Failure if one is symbolic
-  bool has_axis_of(AxisTypeSet types) const;
+  bool has_axis_of_type(AxisTypeSet types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 
   // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.

@@ -14,9 +14,10 @@ namespace {
 
 constexpr AxisTypeSet kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
 
-bool is_group(OptOps op) { return op == OptOps::GROUP || op == OptOps::GROUPTOP; }
-bool is_split(OptOps op) {
-  return is_group(op) || op == OptOps::LOCAL || op == OptOps::UPCAST || op == OptOps::UNROLL || op == OptOps::THREAD;
+bool is_group_opt(OptOps op) { return op == OptOps::GROUP || op == OptOps::GROUPTOP; }
+bool is_split_opt(OptOps op) {
+  return is_group_opt(op) || op == OptOps::LOCAL || op == OptOps::UPCAST || op == OptOps::UNROLL ||
+         op == OptOps::THREAD;
 }
 
 AxisType split_axis_type(OptOps op) {
@@ -60,7 +61,8 @@ const RuleSet& swap_remove_tags() {
 int64_t Scheduler::real_axis(const Opt& opt) const {
   if (!opt.axis || opt.op == OptOps::TC) return -1;
   if (opt.op == OptOps::UNROLL) return int64_t(at_python_index(unrollable_dims(), *opt.axis, "the axis of UNROLL"));
-  if (is_group(opt.op)) return int64_t(at_python_index(axes_of({AxisType::REDUCE}), *opt.axis, "the axis of a group"));
+  if (is_group_opt(opt.op))
+    return int64_t(at_python_index(axes_of({AxisType::REDUCE}), *opt.axis, "the axis of a group"));
   if (*opt.axis >= int64_t(rngs().size()))
     throw KernelOptError("invalid axis " + std::to_string(*opt.axis) + " of " + std::string(name_of(opt.op)) +
                          ", the kernel has " + std::to_string(rngs().size()));
@@ -70,7 +72,7 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
 // Throws KernelOptError if the local buffer of a grouped reduce exceeds the limit of shared memory.
 void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   UOp reduce = reduceop();
-  if (!reduce || !(is_group(opt.op) || has_axis_of({AxisType::GROUP_REDUCE}))) return;
+  if (!reduce || !(is_group_opt(opt.op) || has_axis_of_type({AxisType::GROUP_REDUCE}))) return;
   Int bytes = Int(amount) * Int(reduce.dtype().itemsize());
   for (size_t i : axes_of({AxisType::UPCAST, AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}))
     bytes *= full_shape()[i].int64_or_throw("the size of a local axis");
@@ -82,7 +84,7 @@ void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
 void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
   check_shared_memory(opt, amount);
   AxisType type = axis_type(rng);
-  if (is_group(opt.op)) {
+  if (is_group_opt(opt.op)) {
     auto& reduces = facts().reduceops;
     auto reduce = std::find_if(reduces.begin(), reduces.end(), [&](UOp r) {
       return std::any_of(r.src().begin() + 1, r.src().end(), [&](UOp ended) { return is_inside_range(ended, rng); });
@@ -112,7 +114,7 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
     case OptOps::THREAD:
       check_opt(target_->has_threads, "target does not support threads");
       check_opt(target_->global_max && amount <= (*target_->global_max)[0], "too many threads");
-      check_opt(!has_axis_of({AxisType::THREAD}), "already threaded");
+      check_opt(!has_axis_of_type({AxisType::THREAD}), "already threaded");
       check_opt(is_globalizable(rng), "can't apply range to this dim");
       break;
     default:
@@ -173,16 +175,17 @@ void Scheduler::apply_swap(const Opt& opt, UOp rng) {
 std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool should_record) {
   std::vector<UOp> out;
   if (opt.op == OptOps::NOLOCALS) {
-    check_opt(!has_axis_of({AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}), "no locals can't have locals");
+    check_opt(!has_axis_of_type({AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}),
+              "no locals can't have locals");
     dont_use_locals_ = true;
   } else if (opt.op == OptOps::TC) {
     out = apply_tc(opt);
   } else {
-    if (is_group(opt.op) || opt.op == OptOps::LOCAL) check_opt(target_->has_local, "locals needed for opt");
+    if (is_group_opt(opt.op) || opt.op == OptOps::LOCAL) check_opt(target_->has_local, "locals needed for opt");
     int64_t axis = real_axis(opt);
     if (axis < 0) throw KernelOptError(std::string(name_of(opt.op)) + " needs an axis");
     UOp rng = rngs()[size_t(axis)];
-    if (is_split(opt.op)) out = apply_split(opt, rng);
+    if (is_split_opt(opt.op)) out = apply_split(opt, rng);
     else if (opt.op == OptOps::PADTO) apply_padto(opt, rng);
     else apply_swap(opt, rng);
   }

@@ -253,14 +253,14 @@ TEST_CASE("tf32 tensor cores need ALLOW_TF32") {
 TEST_CASE("to_arg and to_opt convert Opts to records and back") {
   Graph g;
   Opt opt{OptOps::UPCAST, 1, 4};
-  CHECK(to_arg(g, opt).repr() == "Opt(op=OptOps.UPCAST, axis=1, arg=4)");
-  CHECK(to_arg(g, {OptOps::NOLOCALS}).repr() == "Opt(op=OptOps.NOLOCALS, axis=None, arg=None)");
-  Opt back = to_opt(to_arg(g, opt));
+  CHECK(opt_to_arg(g, opt).repr() == "Opt(op=OptOps.UPCAST, axis=1, arg=4)");
+  CHECK(opt_to_arg(g, {OptOps::NOLOCALS}).repr() == "Opt(op=OptOps.NOLOCALS, axis=None, arg=None)");
+  Opt back = opt_from_arg(opt_to_arg(g, opt));
   CHECK(back.op == OptOps::UPCAST);
   CHECK(*back.axis == 1);
   CHECK(back.arg == Arg(4));
-  CHECK_THROWS_AS(to_opt(g.str("UPCAST")), Failure);
-  CHECK_THROWS_AS(to_opt(g.record(RecordClass::Opt, {OptOps::UPCAST, g.str("0"), 4})), Failure);
+  CHECK_THROWS_AS(opt_from_arg(g.str("UPCAST")), Failure);
+  CHECK_THROWS_AS(opt_from_arg(g.record(RecordClass::Opt, {OptOps::UPCAST, g.str("0"), 4})), Failure);
 }
 
 }  // namespace

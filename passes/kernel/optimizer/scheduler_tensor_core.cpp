@@ -30,7 +30,7 @@ std::vector<UOp> exclusive_ranges(UOp u, UOp other) {
 }
 
 // Formats ranges as "[(2, 64), (1, 32)]" (axis id, size), for DEBUG=3.
-std::string ids_and_sizes(const std::vector<UOp>& ranges) {
+std::string ids_and_sizes_text(const std::vector<UOp>& ranges) {
   std::string out;
   for (UOp r : ranges)
     out += (out.empty() ? "(" : ", (") + axis_ids(r)[0].str() + ", " + (r.vmax().as_int() + 1).str() + ")";
@@ -39,7 +39,7 @@ std::string ids_and_sizes(const std::vector<UOp>& ranges) {
 
 UOp without_cast(UOp u) { return u.is(Op::CAST) ? u.src(0) : u; }
 
-int64_t small_int(Arg arg, const char* what) { return arg.as_int().int64_or_throw(what); }
+int64_t int64_arg(Arg arg, const char* what) { return arg.as_int().int64_or_throw(what); }
 
 }  // namespace
 
@@ -49,8 +49,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   check_opt(opt.arg.is_tuple() && opt.arg.items().size() == 3 && opt.arg[0].is_integral() && opt.arg[1].is_integral() &&
             opt.arg[2].is_integral(),
             "tensor core opts must have valid arg");
-  int64_t select = small_int(opt.arg[0], "tc_select"), tc_opt = small_int(opt.arg[1], "tc_opt"),
-          use = small_int(opt.arg[2], "use_tensor_cores");
+  int64_t select = int64_arg(opt.arg[0], "tc_select"), tc_opt = int64_arg(opt.arg[1], "tc_opt"),
+          use = int64_arg(opt.arg[2], "use_tensor_cores");
   auto all = target_->tensor_cores;
   check_opt(-1 <= select && select < int64_t(all.size()), "tensor core opts must have valid tc_select");
   check_opt(0 <= tc_opt && tc_opt <= 2, "tensor core opts must have valid tc_opt");
@@ -86,8 +86,8 @@ std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a,
   auto m = exclusive_ranges(a, b), n = exclusive_ranges(b, a),
        k = sort_by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
   if (has_debug_level(graph(), 3))
-    print_debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
-                     ids_and_sizes(k));
+    print_debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes_text(m) + " " + ids_and_sizes_text(n) +
+                     " " + ids_and_sizes_text(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
   if (choices == 0 || choice >= choices) return std::nullopt;
   if (choice < 0) choice += choices;

@@ -74,10 +74,10 @@ class RealizeMap(dict[Any, Any]):
     node.__dict__[REASON] = found
 
 
-def watch() -> None: call_on_import("tinygrad.schedule.indexing", install)
+def watch() -> None: call_on_import("tinygrad.schedule.indexing", install_realize_map)
 
 
-def install(module: Any) -> None:
+def install_realize_map(module: Any) -> None:
   context = getattr(module, "IndexingContext", None)
   if context is None: return
   init = context.__init__
@@ -133,19 +133,19 @@ def pass_reason_on(node: Node, new: Node, rewrite: str) -> None:
     follow_contiguous(node, new)
     found = origin_of_value(node) | {"reasons": [{"why": "own"}]}
   if not isinstance(found, dict): return
-  if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | stage_cost(node.src[0]) if name in STAGES else found
-  elif below_views(new).op.name in STAGES: below_views(new).__dict__[REASON] = found
+  if (memory := stored_buffer(new)) is not None: memory.__dict__[REASON] = found | stage_cost(node.src[0]) if name in STAGES else found
+  elif node_below_views(new).op.name in STAGES: node_below_views(new).__dict__[REASON] = found
 
 
-def below_views(node: Node) -> Node:
+def node_below_views(node: Node) -> Node:
   while node.op.name in VIEWS and node.src: node = node.src[0]
   return node
 
 
-def memory_of(node: Node) -> Node | None:
+def stored_buffer(node: Node) -> Node | None:
   """Returns the buffer of an AFTER that is the node or lies below its VIEWS; None if there is none."""
-  node = below_views(node)
-  return below_views(node.src[0]) if node.op.name == "AFTER" else None
+  node = node_below_views(node)
+  return node_below_views(node.src[0]) if node.op.name == "AFTER" else None
 
 
 def note_requested_contiguous(sink: Node) -> None:
@@ -162,7 +162,7 @@ def follow_contiguous(node: Node, new: Node) -> None:
     if ADDED_FOR in node.__dict__: new.__dict__[ADDED_FOR] = node.__dict__[ADDED_FOR]
     if ASKED_FOR not in node.__dict__: return
     new.__dict__[ASKED_FOR] = True
-    if (memory := memory_of(new)) is not None:
+    if (memory := stored_buffer(new)) is not None:
       memory.__dict__[REASON] = origin_of_value(node) | {"reasons": [{"why": "own"}]}
     return
   if new is node or not node.src: return
@@ -171,7 +171,7 @@ def follow_contiguous(node: Node, new: Node) -> None:
     before = node.src[0]
     while after.op.name in VIEWS or after.op.name.startswith("REDUCE"): after = after.src[0]
   else: after = new.src[-1] if new.src else new
-  before, after = below_views(before), below_views(after)
+  before, after = node_below_views(before), node_below_views(after)
   if after.op.name == "CONTIGUOUS" and before.op.name != "CONTIGUOUS": after.__dict__.setdefault(ADDED_FOR, name)
 
 

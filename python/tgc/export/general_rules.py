@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import OF_FLOATS, InstanceMaker, Unmakeable, dtype_of, known_options, patterns_below
+from tgc.export.rule_instances import OF_FLOATS, InstanceMaker, Unmakeable, admitted_dtypes, known_options, patterns_below
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,
@@ -26,7 +26,7 @@ from tgc.export.rule_symbols import (
   is_bound_of_bool,
   is_special,
   is_unknown,
-  kind_of,
+  number_type,
 )
 
 MOST_COMBINATIONS = 6000
@@ -77,7 +77,7 @@ class GeneralInstanceMaker(InstanceMaker):
     return list(chosen) + [None] * (count - len(chosen))
 
   def unknown_value(self, dtype: Any) -> Any:
-    out = self.element(self.dtypes.long).cast(dtype) if self.is_weak(dtype) else self.element(dtype)
+    out = self.make_element(self.dtypes.long).cast(dtype) if self.is_weak(dtype) else self.make_element(dtype)
     self.leaves_made.add(out)
     return out
 
@@ -186,7 +186,7 @@ def instrument_function(code: Any) -> Any:
 def instrumented_in_run(run: RuleRun, function: Function) -> Any:
   closure = inspect.getclosurevars(function).nonlocals
   scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in_run, run),
-           "_tgc_substitute": run.substituted, "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
+           "_tgc_substitute": run.substitute_unknown, "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
   compiled, name = instrument_function(function.__code__), function.__code__.co_name
   if name == "<lambda>": made = eval(compiled, scope)
   else:
@@ -201,7 +201,7 @@ def without_cache(function: Any) -> Any:
   return function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function
 
 
-def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type(args[0]) is UnknownNumber else None
+def kind_of_argument(args: Any) -> Any: return number_type(args[0]) if args and type(args[0]) is UnknownNumber else None
 
 
 def call_in_run(run: RuleRun, function: Any, *args: Any, **members: Any) -> Any:
@@ -211,22 +211,22 @@ def call_in_run(run: RuleRun, function: Any, *args: Any, **members: Any) -> Any:
   if is_unknown(function) or any(function is f for f in INSPECTING): run.refuse("it inspects its own variables")
   of = getattr(function, "__self__", None)
   is_own = getattr(function, "__module__", "") in ("tgc.export.rule_symbols", __name__)
-  if is_own or not (contains_unknown([*args, *members.values()]) or contains_unknown(of)): return run.wrapped(function(*args, **members))
+  if is_own or not (contains_unknown([*args, *members.values()]) or contains_unknown(of)): return run.wrap_nodes(function(*args, **members))
   if isinstance(function, type) and function not in PURE:
     if function is not UOp: run.refuse(f"it calls {function.__name__} with an operand")
-    return run.wrapped(function(*run.nodes(args), **{k: run.nodes(v) for k, v in members.items()}))
+    return run.wrap_nodes(function(*run.nodes(args), **{k: run.nodes(v) for k, v in members.items()}))
   if any(function is f for f in PURE) or (type(of) in (list, tuple) and function.__name__ in ("append", "extend", "insert", "index")):
     return function(*args, **members)
   if function is isinstance and type(args[0]) is UnknownValue and args[1] is UOp: return True
   if function is isinstance and type(args[0]) is UnknownNumber and is_bound_of_bool(args[0]): run.refuse("it looks at the type of a bound")
-  if function is isinstance and type(args[0]) is UnknownNumber: return issubclass(kind_of(args[0]), args[1])
+  if function is isinstance and type(args[0]) is UnknownNumber: return issubclass(number_type(args[0]), args[1])
   if function in (math.isnan, math.isinf) and type(args[0]) is UnknownNumber: return is_special(args[0], function is math.isnan)
   name = getattr(function, "__name__", "")
   if name in STATIC and getattr(UOp, name, None) == function:
     dtype = next((a for a in (*args, *members.values()) if type(a).__name__ == "DType"), None)
     if dtype is None and name == "const" and kind_of_argument(args) is int: dtype = getattr(dtypes, "weakint", None)
     if name == "const" and args and type(args[0]) is UnknownNumber: return run.value(run.constant(args[0], dtype))
-    return run.wrapped(function(*run.nodes(args, dtype), **members))
+    return run.wrap_nodes(function(*run.nodes(args, dtype), **members))
   plain = without_cache(function)
   if isinstance(plain, types.FunctionType): return instrumented_in_run(run, plain)(*args, **members)
   return run.refuse(f"it calls {name or 'a function'} with an operand or the value of a constant")
@@ -247,7 +247,7 @@ class GeneralRule:
     if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
     casts = {Ops.CAST, Ops.BITCAST}
     if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):
-      self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
+      self.kinds_of_root = list(admitted_dtypes(pattern) or [d.bool])
     values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}
     for p in below:
       others = [op.name for op in p.op or () if op not in values]

@@ -49,8 +49,8 @@ def reserve_buffers(graph: Node) -> None:
 
 class RecordingScope:
 
-  def __init__(self, producer: str, root: Node, letters: bool) -> None:
-    self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
+  def __init__(self, producer: str, root: Node, records_pyrender: bool) -> None:
+    self.producer, self.records_pyrender, self.depth, self.last = producer, records_pyrender, 0, root
     self.stages: list[JSON] = []
     self.failed = ""
     self.running = ""
@@ -65,7 +65,7 @@ class RecordingScope:
     stage: JSON = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
     stage["seconds"] = round(max(seconds, 0), 6)
     if not same: stage |= call_site()
-    if self.letters and not same: stage["letters"] = print_graph(graph)
+    if self.records_pyrender and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
 
@@ -108,7 +108,7 @@ class GraphRecorder(Recorder):
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
-    self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
+    self.records_pyrender, self.records_matches = options.get("letters", False), options.get("rewrites", False)
     self.version, self.thread = options["version"], threading.local()
     self.producer = self.writer.producer = f"tinygrad {self.version}"
     self.functions: dict[str, Function] = {}
@@ -212,7 +212,7 @@ class GraphRecorder(Recorder):
   @contextlib.contextmanager
   def new_scope(self, root: Node | None) -> Iterator[RecordingScope | None]:
     outer = self.scope()
-    self.thread.scope = scope = None if root is None else RecordingScope(self.producer, root, self.letters)
+    self.thread.scope = scope = None if root is None else RecordingScope(self.producer, root, self.records_pyrender)
     try: yield scope
     finally: self.thread.scope = outer
 

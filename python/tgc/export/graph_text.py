@@ -31,7 +31,7 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
 
 
 # Classes of args that a graph may have, in any release: data without functions.
-RECORDS = ("BufferizeOpts", "CallInfo", "ConstFloat", "Estimates", "Kernel", "KernelInfo", "Opt", "ParamArg")
+ARG_CLASSES = ("BufferizeOpts", "CallInfo", "ConstFloat", "Estimates", "Kernel", "KernelInfo", "Opt", "ParamArg")
 
 
 class GraphTextError(ValueError):
@@ -59,7 +59,7 @@ def permitted_names() -> Any:
   from tinygrad.uop.ops import AxisType, Ops, UOp
   cap_spec()
   constants = {"Invalid": Invalid, "inf": float("inf"), "nan": float("nan")}
-  records = {name: vars(m)[name] for m in (dtype, ops, opt, rangeify) for name in RECORDS if name in vars(m)}
+  records = {name: vars(m)[name] for m in (dtype, ops, opt, rangeify) for name in ARG_CLASSES if name in vars(m)}
   members = {kind.__name__: dict(kind.__members__) for kind in (AddrSpace, AxisType, Ops, opt.OptOps)}
   members["dtypes"] = {name: value for name in dir(dtypes) if isinstance(value := getattr(dtypes, name), DType)}
   images = {name: getattr(dtypes, name) for name in ("imagef", "imageh") if hasattr(dtypes, name)}
@@ -89,7 +89,7 @@ def is_tuple(x: Any, *kinds: Any) -> bool: return type(x) is tuple and len(x) ==
 
 
 # Tests of the args of ops that tinygrad puts unquoted into Python code when it evaluates sizes (UOp.sym_infer).
-ARGS = {
+ARG_TESTS = {
   "CONST": is_number, "PARAM": is_parameter, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
   "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_number, is_number),
   "RANGE": lambda x: type(x) is tuple and all(type(y) is int for y in x[:-1]),
@@ -98,7 +98,7 @@ ARGS = {
 
 
 def checked_node(node: Any) -> Any:
-  is_valid = is_parameter if type(node.arg) is permitted_names()[1].get("ParamArg") else ARGS.get(node.op.name)
+  is_valid = is_parameter if type(node.arg) is permitted_names()[1].get("ParamArg") else ARG_TESTS.get(node.op.name)
   if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
   return node
 

@@ -85,24 +85,24 @@ class NodeCollector:
       return {"uop": number}
     if repr(a) == "Invalid": return {"value": "Invalid"}
     if kind.__name__ in ("DType", "PtrDType", "ImageDType"): return {"value": self.dtype(a)}
-    if dataclasses.is_dataclass(a): return self.record(a)
+    if dataclasses.is_dataclass(a): return self.dataclass_json(a)
     return {"raw": without_addresses(repr(a))}
 
-  def record(self, a: Any) -> JSON:
+  def dataclass_json(self, a: Any) -> JSON:
     name = type(a).__name__
     if name == "Kernel": return {name: {"ast": self.value(a.ast), "metadata": []}}  # metadata is not a part of the graph
     if not has_own_repr(type(a)):
       return {name: {f.name: self.value(getattr(a, f.name)) for f in dataclasses.fields(a) if f.repr}}
-    try: return dict(self.parsed(ast.parse(without_addresses(repr(a)), mode="eval").body))
+    try: return dict(self.repr_json(ast.parse(without_addresses(repr(a)), mode="eval").body))
     except SyntaxError: return {"raw": without_addresses(repr(a))}
 
-  def parsed(self, e: Any) -> Any:
+  def repr_json(self, e: Any) -> Any:
     if isinstance(e, ast.Constant): return self.value(e.value)
     if isinstance(e, ast.UnaryOp) and isinstance(e.operand, ast.Constant): return self.value(ast.literal_eval(e))
-    if isinstance(e, (ast.Tuple, ast.List)): return [self.parsed(x) for x in e.elts]
+    if isinstance(e, (ast.Tuple, ast.List)): return [self.repr_json(x) for x in e.elts]
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
-      positional = {"*": [self.parsed(x) for x in e.args]} if e.args else {}
-      return {e.func.id: positional | {k.arg: self.parsed(k.value) for k in e.keywords}}
+      positional = {"*": [self.repr_json(x) for x in e.args]} if e.args else {}
+      return {e.func.id: positional | {k.arg: self.repr_json(k.value) for k in e.keywords}}
     text = ast.unparse(e)
     return {"value" if "." in text or text == "Invalid" else "raw": text}  # a bare name, such as CPU, is raw
 

@@ -62,7 +62,7 @@ def is_simple(x: Any, depth: int = 0) -> bool:
   return isinstance(x, (list, tuple, set)) and len(x) <= 64 and all(is_simple(v, depth + 1) for v in x)
 
 
-class KnownJit:
+class JitState:
   def __init__(self, jit: Any, number: int) -> None:
     self.jit, self.number, self.calls = jit, number, 0
     self.lists: set[str] = set()
@@ -73,7 +73,7 @@ class JitRecorder:
     self.recorder, self.numbers = recorder, itertools.count()
     self.buffers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
     self.objects: dict[int, tuple[Any, int]] = {}
-    self.jits: dict[int, KnownJit] = {}
+    self.jits: dict[int, JitState] = {}
     self.returned: dict[int, tuple[Any, int, int]] = {}     # id: (weak reference, jit, call) of a tensor that a call returned
     self.calls: list[JSON] = []
     self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
@@ -124,7 +124,7 @@ class JitRecorder:
     set_attribute(Tensor, "assign", watched_assign)
     set_attribute(Tensor, "realize", watched_realize)
 
-  def number_of(self, buffer: Any) -> int:
+  def buffer_number(self, buffer: Any) -> int:
     if (number := self.buffers.get(buffer)) is None: number = self.buffers[buffer] = next(self.numbers)
     return number
 
@@ -132,7 +132,7 @@ class JitRecorder:
 
   def buffer_of_node(self, base: Any) -> int:
     buffer = getattr(base, "realized", None)
-    return self.number_of(base if buffer is None else buffer)
+    return self.buffer_number(base if buffer is None else buffer)
 
   def known_buffer(self, tensor: Any) -> Any:
     """Returns the number of a tensor's buffer; None if no jit has used the buffer."""
@@ -147,20 +147,20 @@ class JitRecorder:
     except TypeError: return -1
     return number
 
-  def source_call(self, tensor: Any) -> Any:
+  def returning_call(self, tensor: Any) -> Any:
     known = self.returned.get(id(tensor))
     return list(known[1:]) if known is not None and known[0]() is tensor else None
 
-  def describe(self, x: Any) -> Any:
+  def argument_json(self, x: Any) -> Any:
     if is_tensor(x):
       view = x.uop is not x.uop.base
       json = {"kind": "tensor", "buffer": self.buffer_of(x), "shape": [s if isinstance(s, int) else str(s) for s in x.shape],
               "dtype": str(x.dtype), "view": view}
-      source = self.source_call(x)
+      source = self.returning_call(x)
       return json | ({"of": source} if source else {})
     if is_simple(x): return {"kind": "value", "value": shortened(repr(x))}
-    if isinstance(x, (list, tuple)): return {"kind": "several", "items": [self.describe(i) for i in x[:64]]}
-    if isinstance(x, dict): return {"kind": "several", "items": [self.describe(i) for i in list(x.values())[:64]]}
+    if isinstance(x, (list, tuple)): return {"kind": "several", "items": [self.argument_json(i) for i in x[:64]]}
+    if isinstance(x, dict): return {"kind": "several", "items": [self.argument_json(i) for i in list(x.values())[:64]]}
     if hasattr(x, "op") and hasattr(x, "src"): return {"kind": "variable"}
     tensors = [k for k, v in getattr(x, "__dict__", {}).items() if is_tensor(v)]
     return {"kind": "object", "type": type(x).__name__, "object": self.object_number(x), "tensors": tensors}
@@ -198,7 +198,7 @@ class JitRecorder:
         if name in code.co_names and is_tensor(part): out[f"{holder}.{name}"] = tensor_text(part)
     return out
 
-  def reachable(self, jit: Any, args: tuple[Any, ...], kwargs: JSON, named: JSON) -> Any:
+  def reachable_tensors(self, jit: Any, args: tuple[Any, ...], kwargs: JSON, named: JSON) -> Any:
     inputs = [t for _, t in input_tensors(args, kwargs, is_tensor)]
     return ReachableTensors(jit.fxn, named, inputs, is_tensor, lambda t: (self.buffer_of(t), self.is_computed(t)))
 
@@ -206,7 +206,7 @@ class JitRecorder:
     if self.calls:
       if self.calls[-1]["phase"] != "replay": self.calls[-1]["reads"].append({"place": program_line()})
       return
-    if (source := self.source_call(tensor)) is not None:
+    if (source := self.returning_call(tensor)) is not None:
       self.write({"event": "read", "jit": source[0], "call": source[1], "buffer": self.buffer_of(tensor), "place": program_line()})
 
   def record_late(self, tensors: list[Any]) -> None:
@@ -232,7 +232,7 @@ class JitRecorder:
     self.write({"event": "lost", "jit": event["jit"], "call": event["call"], "place": place, "from": program_line()})
 
   def record_call(self, original: Function, jit: Any, args: tuple[Any, ...], kwargs: JSON) -> Any:
-    known = self.jits.setdefault(id(jit), KnownJit(jit, len(self.jits)))
+    known = self.jits.setdefault(id(jit), JitState(jit, len(self.jits)))
     code = getattr(inspect.unwrap(jit.fxn) if jit.fxn is not None else None, "__code__", None)
     phase = "warmup" if jit.cnt == 0 else "capture" if jit.captured is None else "replay"
     event: JSON = {"event": "call", "jit": known.number, "function": getattr(jit.fxn, "__qualname__", "?").replace("<locals>.", ""),
@@ -241,17 +241,17 @@ class JitRecorder:
     known.calls += 1
     running: JSON = {"function": getattr(jit.fxn, "__name__", "a function"), "call": known.calls, "phase": phase, "reads": [], "assigned": [], "grads": []}
     before: JSON = {}
-    reachable = None
+    reachable_tensors = None
     try:
       named = self.named_args(jit, args, kwargs)
       before = self.outer_values(jit, named)
       if phase == "capture":
-        reachable = self.reachable(jit, args, kwargs, named)
+        reachable_tensors = self.reachable_tensors(jit, args, kwargs, named)
         self.late.begin_capture()
-      event |= {"args": {k: self.describe(v) for k, v in named.items()}, "sees": before}
+      event |= {"args": {k: self.argument_json(v) for k, v in named.items()}, "sees": before}
       if values := bound_arguments([*named.values()]): event["var_vals"] = values
       if phase == "replay" and known.lists:
-        event["sees"] = before | self.reachable(jit, args, kwargs, named).list_sizes(known.lists)
+        event["sees"] = before | self.reachable_tensors(jit, args, kwargs, named).list_sizes(known.lists)
     except Exception: self.recorder.report_failure("call of a TinyJit")
     self.calls.append(running)
     try: result = original(jit, *args, **kwargs)
@@ -279,14 +279,14 @@ class JitRecorder:
         read = {f"buffer {b}" for k in event.get("kernels", []) for b in k["reads"]}  # keep only the used tensors of containers
         event["sees"] = {k: v for k, v in event["sees"].items() if "[" not in k or v in read}
       changes = {k for k in before if k in after and before[k] != after[k] and k not in tensor_names}
-      if reachable is not None:
-        now = self.reachable(jit, args, kwargs, named)
-        changes |= set(reachable.grown_lists(now))
+      if reachable_tensors is not None:
+        now = self.reachable_tensors(jit, args, kwargs, named)
+        changes |= set(reachable_tensors.grown_lists(now))
         buffers = {b for k in event.get("kernels", []) for b in k["reads"]}
         known.lists = now.lists_with(lambda t: any(self.buffer_of_node(u) in buffers for u in t.uop.toposort() if u.op.name == "BUFFER")) - changes
         event["sees"] |= now.list_sizes(known.lists)
         event["rebinds"] = [{"name": name, "was": was[0], "is": is_[0], "computed": is_[1]}
-                            for name, was, is_ in reachable.rebound_tensors(now, [t for t, _ in running["assigned"]])]
+                            for name, was, is_ in reachable_tensors.rebound_tensors(now, [t for t, _ in running["assigned"]])]
       event["changes"] = sorted(changes)
       self.write(event)
     except Exception: self.recorder.report_failure("call of a TinyJit")
@@ -296,7 +296,7 @@ class JitRecorder:
     tensors = input_tensors(args, kwargs, is_tensor)
     if hasattr(jit.captured, "input_replace") and any(t.uop.op.name == "MULTI" for _, t in tensors): return {}  # one input is several buffers
     def number(b: Any) -> int | None:
-      return None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.number_of(b)
+      return None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.buffer_number(b)
     captured = CapturedKernels(jit.captured, [self.buffer_of(t) for _, t in tensors], number)
     names = {id(t): name for name, t in named.items() if is_tensor(t)}
     unread = [names.get(id(t), name) for i, (name, t) in enumerate(tensors) if i not in captured.used]

@@ -22,11 +22,11 @@ MOST_OF_FUNCTION = 100
 SUBSTITUTES = re.compile(r"\b(substitute|graph_rewrite)\(")
 
 
-def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "location", None) or ("?", 0)))
+def rule_location(pattern: Any) -> str: return location_text(*(getattr(pattern, "location", None) or ("?", 0)))
 
 
 @functools.cache
-def place(file: str, line: int) -> str:
+def location_text(file: str, line: int) -> str:
   return f"{file.replace(os.sep, '/').split('/tinygrad/')[-1]}:{line}"
 
 
@@ -123,6 +123,6 @@ def rule_text(location: str) -> str:
   head = len(out)
   for text in lines[first:first + MOST_LINES]:
     out.append(text.rstrip())
-    told = "".join(out[head:])
-    if sum(map(told.count, "([{")) <= sum(map(told.count, ")]}")): break
+    text_so_far = "".join(out[head:])
+    if sum(map(text_so_far.count, "([{")) <= sum(map(text_so_far.count, ")]}")): break
   return textwrap.dedent("\n".join(out))

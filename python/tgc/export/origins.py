@@ -30,7 +30,7 @@ SAME_VALUE = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUO
 STORAGE = {"AFTER", "STAGE", "BUFFERIZE", "STORE", "END", "ASSIGN", "COPY", "CONTIGUOUS", "BUFFER_VIEW", "SLICE"}
 
 
-def is_index(node: Node) -> bool: return getattr(node.dtype, "name", "") in ("index", "weakint", "void")
+def has_index_or_void_dtype(node: Node) -> bool: return getattr(node.dtype, "name", "") in ("index", "weakint", "void")
 
 
 def merge_methods(*parts: Any) -> tuple[Any, ...]: return tuple(dict.fromkeys(m for part in parts for m in part))[:MOST]
@@ -41,17 +41,17 @@ class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
   makes below its result get its name, too: tinygrad notes a gradient only for nodes that have a name."""
 
   def __setitem__(self, node: Any, made_by: Any) -> None:
-    self.note(node, merge_methods(self.get(node, ()), made_by))
+    self.note_origin(node, merge_methods(self.get(node, ()), made_by))
     stack = list(node.src)
     while stack:
       inner = stack.pop()
       if inner.op.name in LEAVES or inner.op.name in STORAGE or inner in self: continue
-      self.note(inner, made_by)
+      self.note_origin(inner, made_by)
       stack += inner.src
 
-  def note(self, node: Any, made_by: Any) -> None:
+  def note_origin(self, node: Any, made_by: Any) -> None:
     super().__setitem__(node, made_by)
-    if not is_index(node): node.__dict__[ORIGIN] = made_by
+    if not has_index_or_void_dtype(node): node.__dict__[ORIGIN] = made_by
 
 
 class FollowedNodes(dict[Any, Any]):
@@ -81,9 +81,9 @@ class FollowedNodes(dict[Any, Any]):
       u = stack.pop()
       if self.kernel is None: u.__dict__[ORIGIN] = made_by
       else: self.kernel[u] = made_by
-      if self.metadata is not None: self.metadata.note(u, made_by)
+      if self.metadata is not None: self.metadata.note_origin(u, made_by)
       if self.kernel is None: self.fresh.add(u)
-      stack += [s for s in u.src if s.op.name not in LEAVES and s.op.name not in STORAGE and not is_index(s) and not self.has_origin(s)]
+      stack += [s for s in u.src if s.op.name not in LEAVES and s.op.name not in STORAGE and not has_index_or_void_dtype(s) and not self.has_origin(s)]
 
   def origin(self, node: Any) -> Any:
     own = node.__dict__.get(ORIGIN)
@@ -175,7 +175,7 @@ def origins_of(ast: Node) -> dict[Any, Any]:
     nodes = list(part.toposort())
     noted = getattr(part, "__dict__", {}).get(ORIGINS) or [getattr(u, "__dict__", {}).get(ORIGIN) for u in nodes]
     for u, made_by in zip(nodes, noted):
-      computes |= u.op.name not in LEAVES | STORAGE | {"INDEX", "LOAD", "REDUCE", "REDUCE_AXIS"} and not is_index(u)
+      computes |= u.op.name not in LEAVES | STORAGE | {"INDEX", "LOAD", "REDUCE", "REDUCE_AXIS"} and not has_index_or_void_dtype(u)
       if made_by and u.op.name not in LEAVES: (loads if u.op.name in ("INDEX", "LOAD") else out).setdefault(u, made_by)
   return out if computes else out or loads
 

@@ -26,7 +26,7 @@ class Unmakeable(Exception):
   """The generator cannot make a node for a pattern."""
 
 
-def dtype_of(pattern: Any) -> Any:
+def admitted_dtypes(pattern: Any) -> Any:
   """Returns the dtypes that a pattern admits; None: all."""
   return pattern.match_dtype if hasattr(pattern, "match_dtype") else pattern.dtype
 
@@ -78,30 +78,30 @@ class InstanceMaker:
 
   def bits(self, dtype: Any) -> int: return 64 if self.is_weak(dtype) else int(dtype.bitsize)
 
-  def number(self, chosen: Any) -> Any:
+  def noted_number(self, chosen: Any) -> Any:
     """Returns `chosen`, or the number of `changes` at this position, and adds it to `numbers`."""
     self.numbers.append(self.changes.get(len(self.numbers), chosen))
     return self.numbers[-1]
 
-  def size(self, chosen: int) -> int:
-    if not 1 <= (out := self.number(chosen)) <= MOST_ITERATIONS: raise Unmakeable("a loop without iterations, or with too many")
+  def loop_size(self, chosen: int) -> int:
+    if not 1 <= (out := self.noted_number(chosen)) <= MOST_ITERATIONS: raise Unmakeable("a loop without iterations, or with too many")
     return int(out)
 
-  def variable(self, dtype: Any = None) -> Any:
+  def make_variable(self, dtype: Any = None) -> Any:
     self.leaves += 1
-    if dtype is None and self.random.random() < 0.3: return self.node.range(self.size(self.random.choice([4, 6, 10])), self.leaves)
+    if dtype is None and self.random.random() < 0.3: return self.node.range(self.loop_size(self.random.choice([4, 6, 10])), self.leaves)
     low, high = self.random.choice([(0, 10), (-5, 6), (1, 100), (0, 3), (0, 1), (3, 3)])
     if (integers := [g for g in self.guards if isinstance(g, int)]) and self.random.random() < 0.25:
       edge = self.random.choice(integers)
       low, high = self.random.choice([(edge, edge + 9), (edge - 9, edge)])
     if dtype is not None and self.dtypes.is_unsigned(dtype): low, high = max(low, 0), max(high, 0)
-    low, high = self.number(low), self.number(high)
+    low, high = self.noted_number(low), self.noted_number(high)
     least, most = (-INDEX_LIMIT, INDEX_LIMIT) if dtype is None else (dtype.min, dtype.max)
     if not least <= low <= high <= most: raise Unmakeable("bounds of no variable")
     self.bounds += [low, high, high + 1]
     return self.node.variable(f"v{self.leaves}", low, high)
 
-  def element(self, dtype: Any) -> Any:
+  def make_element(self, dtype: Any) -> Any:
     self.leaves += 1
     buffer = self.node.placeholder((16,), dtype, self.leaves)
     if self.loop is not None and self.random.random() < 0.5: return buffer.index(self.loop)
@@ -111,40 +111,40 @@ class InstanceMaker:
 
   def shared_expression(self) -> Any:
     """Returns an index that other operands contain, or a quotient or remainder of it, perhaps times the divisor."""
-    if self.shared is None: self.shared = (self.variable(), self.number(self.random.choice([2, 3, 4])))
+    if self.shared is None: self.shared = (self.make_variable(), self.noted_number(self.random.choice([2, 3, 4])))
     v: Any = self.shared[0]  # tinygrad's nodes have operators that Node does not declare
     c = self.shared[1]
     return [lambda: v % c, lambda: (v // c) * c, lambda: v // c, lambda: v, lambda: (v // c) % 4 * c][self.random.randrange(5)]()
 
   def sum_of_products(self) -> Any:
-    terms = [self.variable() * self.number(self.random.choice([1, 1, 2, 3, 4, 6, 8])) for _ in range(self.random.choice([2, 3]))]
-    return sum(terms, start=constant_of(self.number(self.random.choice([0, 0, 1, 5, -3]))))
+    terms = [self.make_variable() * self.noted_number(self.random.choice([1, 1, 2, 3, 4, 6, 8])) for _ in range(self.random.choice([2, 3]))]
+    return sum(terms, start=constant_of(self.noted_number(self.random.choice([0, 0, 1, 5, -3]))))
 
   def index_expression(self) -> Any:
     if self.makes_sums and self.random.random() < 0.6: return self.sum_of_products()
-    if self.wants_odd_value(): return self.shared_expression() if self.random.random() < 0.7 else self.element(self.dtypes.int).cast(self.weak_dtype())
-    v, c = self.variable(), self.number(self.random.choice([2, 3, 4, 6, 12]))
+    if self.wants_odd_value(): return self.shared_expression() if self.random.random() < 0.7 else self.make_element(self.dtypes.int).cast(self.weak_dtype())
+    v, c = self.make_variable(), self.noted_number(self.random.choice([2, 3, 4, 6, 12]))
     kind = self.random.randrange(9)
     if kind < 4: return v
-    return [v * c, v + c, v % c, v // c, v * c + self.variable()][kind - 4]
+    return [v * c, v + c, v % c, v // c, v * c + self.make_variable()][kind - 4]
 
   def leaf(self, dtype: Any) -> Any:
     if self.random.random() < 0.15: return self.constant(dtype, None)
     if self.is_weak(dtype): return self.index_expression()
     if self.condition is not None and self.wants_odd_value():
       if dtype == self.dtypes.bool: return self.condition
-      return self.condition.where(self.element(dtype), self.element(dtype))
+      return self.condition.where(self.make_element(dtype), self.make_element(dtype))
     kind = self.random.randrange(8)
     if dtype == self.dtypes.bool and self.is_odd:
       self.condition = self.index_expression() < self.random.choice([1, 2, 4])
       return self.condition
     if dtype == self.dtypes.bool:
-      if kind < 4: return self.element(dtype)
+      if kind < 4: return self.make_element(dtype)
       below = self.index_expression() < self.random.choice([1, 2, 4])
-      return below if kind < 6 else below & (self.variable() < 5)
-    if kind == 5 and self.dtypes.is_int(dtype): return self.variable(dtype).cast(dtype)
-    x = self.element(dtype)
-    if kind == 6: return x + self.element(dtype)
+      return below if kind < 6 else below & (self.make_variable() < 5)
+    if kind == 5 and self.dtypes.is_int(dtype): return self.make_variable(dtype).cast(dtype)
+    x = self.make_element(dtype)
+    if kind == 6: return x + self.make_element(dtype)
     if kind == 7: return x * self.constant(dtype, None)
     return x
 
@@ -160,11 +160,11 @@ class InstanceMaker:
       has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
       if has_width and self.makes_weak_constants:
         is_negative = self.dtypes.is_unsigned(dtype) and len(self.numbers) % 2 == 1  # so that both signs occur
-        return self.weak_constant(self.number(-abs(value) if is_negative else value), dtype)
+        return self.weak_constant(self.noted_number(-abs(value) if is_negative else value), dtype)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
       if has_width: value = max(dtype.min, min(value, dtype.max))
-      value = self.number(float(value) if is_float else value)
+      value = self.noted_number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0:
       if self.has_weak or self.makes_weak_constants: return self.weak_constant(value, dtype)
@@ -190,7 +190,7 @@ class InstanceMaker:
     if p.name is not None and p.name in self.named: return self.named[p.name]
     if p.is_any: return self.make(self.random.choice(list(p.src[0])), wanted)
     if getattr(p, "match_tag", None): raise Unmakeable("tag")
-    dtypes = dtype_of(p)
+    dtypes = admitted_dtypes(p)
     dtype = wanted if dtypes is None or wanted in dtypes else self.choice(dtypes)
     out = self.make_matching_node(p, dtype, dtypes is not None)
     if p.name is not None: self.named[p.name] = out
@@ -202,7 +202,7 @@ class InstanceMaker:
     if op is ops.CONST: return self.constant(dtype, p.arg)
     if op is ops.RANGE:
       ends = self.patterns(p, 1)
-      end = self.size(self.random.choice([1, 4, 6])) if ends[0] is None else self.make(ends[0], self.weak_dtype())
+      end = self.loop_size(self.random.choice([1, 4, 6])) if ends[0] is None else self.make(ends[0], self.weak_dtype())
       self.leaves += 1
       return self.node.range(end, self.leaves)
     if op.name in OF_INTEGERS and (self.dtypes.is_float(dtype) or (dtype == self.dtypes.bool and op.name not in OF_BOOLS)): dtype = self.dtypes.int
@@ -226,7 +226,7 @@ class InstanceMaker:
     kinds = self.cast_kinds()
     inner = self.patterns(p, 1)[0]
     chooses_itself = inner is not None and inner.op is not None and all(o.name in ("CAST", "BITCAST") for o in inner.op)
-    source = self.make(inner, self.choice((inner is not None and dtype_of(inner)) or ([dtype] if chooses_itself else kinds)))
+    source = self.make(inner, self.choice((inner is not None and admitted_dtypes(inner)) or ([dtype] if chooses_itself else kinds)))
     if op is self.ops.BITCAST and not has_dtype:
       kinds = [k for k in kinds if k.itemsize == source.dtype.itemsize and k != source.dtype and not self.is_weak(k)]
       if not kinds: raise Unmakeable("a dtype without another of its size")
@@ -243,7 +243,7 @@ class InstanceMaker:
     ops = self.ops
     if op is ops.LOAD:
       first, *rest = self.patterns(p, 1)
-      index = self.element(dtype) if first is None else self.make(first, dtype)
+      index = self.make_element(dtype) if first is None else self.make(first, dtype)
       return index.load(*[self.make(s, self.dtypes.bool if i else dtype) for i, s in enumerate(rest)])
     if op is ops.INDEX:
       memory, *at = self.patterns(p, 2)
@@ -254,7 +254,7 @@ class InstanceMaker:
       return buffer.index(*[self.make(s, self.weak_dtype()) for s in at])
     if op is ops.STORE:
       place, value, *rest = self.patterns(p, 2)
-      index = self.element(dtype) if place is None else self.make(place, dtype)
+      index = self.make_element(dtype) if place is None else self.make(place, dtype)
       return index.store(self.make(value, dtype), *[self.make(s, self.dtypes.bool) for s in rest])
     if op is not None and op.name in ("STACK", "VECTORIZE"):
       sources = self.patterns(p, 0)
@@ -267,7 +267,7 @@ class InstanceMaker:
     if op is ops.AFTER:
       memory, *rest = self.patterns(p, 1)
       buffer = self.node.placeholder((16,), dtype, 100) if memory is None else self.make(memory, dtype)
-      store = self.element(dtype).store(self.element(dtype))
+      store = self.make_element(dtype).store(self.make_element(dtype))
       return buffer.after(*([self.make(s, dtype) for s in rest] or ([store] if not p.strict_length else [])))
     if op is ops.REDUCE:
       value, *ranges = self.patterns(p, 1)
@@ -279,7 +279,7 @@ class InstanceMaker:
       self.loop = None
       return made.reduce(*loops, arg=kind)
     if op in (ops.GROUP, ops.SINK):
-      sources = [self.make(s, dtype) if s is not None and s.op is not None else self.element(dtype).store(self.element(dtype))
+      sources = [self.make(s, dtype) if s is not None and s.op is not None else self.make_element(dtype).store(self.make_element(dtype))
                  for s in (self.patterns(p, 2) or [None])]
       return self.node(op, src=tuple(sources)) if op is ops.GROUP else self.node.sink(*sources)
     raise Unmakeable(op.name)
@@ -304,7 +304,7 @@ class InstanceMaker:
     def freedom(i: int) -> int:
       part = patterns[i]
       if part is not None and part.is_any: return 1  # one of its alternatives may choose the dtype
-      if part is None or part.op is None: return 2 if part is None or dtype_of(part) is None else 0
+      if part is None or part.op is None: return 2 if part is None or admitted_dtypes(part) is None else 0
       return 3 if part.op[0].name == "CONST" else 1
     made: dict[int, Any] = {}
     dtype = None

@@ -113,7 +113,7 @@ class RuleProgramWriter:
     self.lines.append(f"x{len(self.lines)} = {text}")
     return f"x{len(self.lines) - 1}"
 
-  def loop(self, name: str, size: int, least: int, is_closed: bool) -> str:
+  def text_of_loop(self, name: str, size: int, least: int, is_closed: bool) -> str:
     """Returns the text of a loop that takes `size` values from `least` on. A loop of more than MOST_VALUES, unless it
     is that of a REDUCE (`is_closed`), takes the value at which the sides differ and those next to it."""
     if not is_closed and size > MOST_VALUES:
@@ -137,11 +137,11 @@ class RuleProgramWriter:
     if op == "CONST": return self.constant(node.dtype, getattr(node.arg, "value", node.arg))
     if (variable := variable_of(node)) is not None:
       name, low, high = variable
-      return self.loop(name, high - low + 1, low, False)
+      return self.text_of_loop(name, high - low + 1, low, False)
     if op in ("RANGE", "SPECIAL"):
       if src[0].op.name != "CONST": raise NoProgram("the size of a loop depends on another value")
       name = f"r{node.arg[0]}" if op == "RANGE" else str(node.arg)
-      return self.loop(name, int(src[0].arg), 0, node in self.closed)
+      return self.text_of_loop(name, int(src[0].arg), 0, node in self.closed)
     if (slot := slot_of(node)) is not None:
       size = getattr(node.dtype, "size", None) or math.prod(node.shape)
       base = getattr(node.dtype, "base", node.dtype)

@@ -135,7 +135,7 @@ class InstanceSearch:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
     one, needed = self.try_seed(found.seed, changes), self.needed.get(found.seed)
-    return one if one is None or not needed or needed <= self.lines_of(one) else None
+    return one if one is None or not needed or needed <= self.lines_run_by(one) else None
 
   def edge_instance(self, found: RuleInstance, at: int, direction: int) -> RuleInstance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
@@ -166,7 +166,7 @@ class InstanceSearch:
       for number in near:
         if (one := self.moved_instance(found, {at: number})) is not None: yield (at, "near"), one
 
-  def edges(self, starts: Iterable[RuleInstance]) -> Iterator[RuleInstance]:
+  def edge_instances(self, starts: Iterable[RuleInstance]) -> Iterator[RuleInstance]:
     """Yields instances at the edges of what the rule accepts, one of each start in turn, simple graphs first. After two
     instances of the same move of a start, its others come last."""
     def of_start(found: RuleInstance) -> Iterator[RuleInstance | None]:
@@ -192,7 +192,7 @@ class InstanceSearch:
     constants = [s for u in one.before.toposort() for s in u.src if s.op.name == "CONST" and any(t.dtype in self.unsigned for t in u.src)]
     return not is_constant(one) and any(isinstance(s.arg, int) and s.arg < 0 for s in constants)
 
-  def of_lines(self, found: list[RuleInstance]) -> Iterator[RuleInstance]:
+  def line_instances(self, found: list[RuleInstance]) -> Iterator[RuleInstance]:
     """Yields instances that run lines of the rule's function that none before them runs, those in `found` first; none
     if there is one way to a result. Their numbers are moved only as far as these lines run."""
     if self.lines.is_simple: return
@@ -203,11 +203,11 @@ class InstanceSearch:
         if (one := self.try_seed(seed)) is not None: yield one
     for one in itertools.chain(sorted(found, key=is_constant), others()):
       if not (unreached := set(self.lines.unreached)): return
-      if new := unreached & self.lines_of(one):
+      if new := unreached & self.lines_run_by(one):
         self.needed.setdefault(one.seed, new)
         yield one
 
-  def lines_of(self, one: RuleInstance) -> set[LineTarget]:
+  def lines_run_by(self, one: RuleInstance) -> set[LineTarget]:
     try:
       with time_limit(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
     except TooSlow: return set()
@@ -218,9 +218,9 @@ class InstanceSearch:
     found = self.random_instances()
     kinds: dict[Any, RuleInstance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
-    of_lines = list(itertools.islice(self.of_lines(found), most // 2))
-    out = {one.before: one.after for one in [*of_lines, *itertools.islice(filter(self.is_negative, found), 2)]}
-    for turn in itertools.zip_longest(self.edges(of_lines), kinds.values(), self.edges(kinds.values()), found):
+    line_instances = list(itertools.islice(self.line_instances(found), most // 2))
+    out = {one.before: one.after for one in [*line_instances, *itertools.islice(filter(self.is_negative, found), 2)]}
+    for turn in itertools.zip_longest(self.edge_instances(line_instances), kinds.values(), self.edge_instances(kinds.values()), found):
       for one in turn:
         if one is not None and len(out) < most: out[one.before] = one.after
       if len(out) >= most: break

@@ -76,12 +76,12 @@ class RuleRun:
     self.options.append(options)
     return self.choices[len(self.options) - 1]
 
-  def fix(self, captured: Node, value: int) -> None: self.known[captured] = constant_of(value, captured.dtype)
+  def set_constant(self, captured: Node, value: int) -> None: self.known[captured] = constant_of(value, captured.dtype)
 
   def picked_count(self, captured: Node) -> int:
     """Returns the count of a shift, in each run another one below the bits of the operand; the captured constant
     becomes it."""
-    if captured not in self.known: self.fix(captured, self.pick(self.counts.get(captured, 64)))
+    if captured not in self.known: self.set_constant(captured, self.pick(self.counts.get(captured, 64)))
     return int(self.known[captured].arg)
 
   def pick_power_of_two(self, number: Any) -> None:
@@ -91,7 +91,7 @@ class RuleRun:
     for captured in self.constants - self.known.keys():
       if dtypes.is_float(captured.dtype) or raw_attribute(UnknownNumber.of(self, captured), "node") is not number: continue
       powers = 63 if captured.dtype == number.dtype else captured.dtype.max.bit_length()
-      if (power := self.pick(powers + 1)) < powers: self.fix(captured, 1 << power)
+      if (power := self.pick(powers + 1)) < powers: self.set_constant(captured, 1 << power)
       else: self.conditions.append(number < 1)
 
   def is_invalid(self, node: Node) -> bool:
@@ -112,7 +112,7 @@ class RuleRun:
       before, after = when.where(before, before.const_like(0)), when.where(after, after.const_like(0))
     return (before.substitute(self.known), after.substitute(self.known)) if self.known else (before, after)
 
-  def substituted(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
+  def substitute_unknown(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
     """Answers `value.substitute(dict(pairs))`. If unknown nodes are in `value`, the answer is `value` where each node
     equals its replacement, and Invalid elsewhere, so that no proof uses it."""
     if not contains_unknown([value, pairs]): return value.substitute(dict(pairs))
@@ -121,15 +121,15 @@ class RuleRun:
     for node, replacement in self.nodes(pairs):
       if dtypes.is_float(node.dtype) or node.dtype != replacement.dtype: self.refuse("it substitutes for a float or another dtype")
       out = node.ne(replacement).where(constant_of(Invalid), out)
-    return self.wrapped(out)
+    return self.wrap_nodes(out)
 
   def value(self, node: Node) -> UnknownValue:
     if node not in self.values: self.values[node] = UnknownValue(self, node)
     return self.values[node]
 
-  def wrapped(self, thing: Any) -> Any:
+  def wrap_nodes(self, thing: Any) -> Any:
     if is_unknown(thing): return thing
-    if type(thing) in (tuple, list): return type(thing)(map(self.wrapped, thing))
+    if type(thing) in (tuple, list): return type(thing)(map(self.wrap_nodes, thing))
     return self.value(thing) if hasattr(thing, "toposort") else thing
 
   def nodes(self, thing: Any, dtype: Any = None) -> Any:
@@ -153,7 +153,7 @@ class RuleRun:
     if is_float and dtype == getattr(dtypes, "weakint", None): self.refuse("it makes an integer without a width of a float")
     return node if dtype == node.dtype else node.cast(dtype)
 
-  def bound(self, node: Node, which: str) -> UnknownNumber:
+  def unknown_bound(self, node: Node, which: str) -> UnknownNumber:
     """Returns an unknown number that is a bound of the node's value."""
     from tinygrad.dtype import dtypes
     weak = getattr(dtypes, "weakint", None) or dtypes.index
@@ -163,7 +163,7 @@ class RuleRun:
     if node.dtype != weak and not dtypes.is_int(node.dtype) and not is_float and (node.dtype != dtypes.bool or not is_simple):
       self.refuse(f"it reads a bound of {self.name_of(node)}, which is {node.op.name}")
     if (node, which) not in self.bounds:
-      value, limit = node if is_float else unbounded(node, weak, node in self.fixed), self.unknown(node.dtype if is_float else weak)
+      value, limit = node if is_float else unbounded_value(node, weak, node in self.fixed), self.unknown(node.dtype if is_float else weak)
       if value is None: self.refuse(f"it reads a bound of {self.name_of(node)}, which is {node.op.name}")
       # if the count is no constant, the bounds are those of the dtype
       if node in self.fixed and node.op.name == "SHL" and not self.decide():
@@ -193,7 +193,7 @@ class RuleRun:
     return bool(a in among)
 
 
-def unbounded(node: Node, weak: Any, is_fixed: bool) -> Any:
+def unbounded_value(node: Node, weak: Any, is_fixed: bool) -> Any:
   """Returns the value that lies within the bounds of an integer: tinygrad computes the bounds of a sum or a product
   without an overflow. Returns None for other ops that may overflow."""
   if node.dtype == weak: return node
@@ -222,11 +222,11 @@ class UnknownValue:
       return node.op if is_fixed else Ops.CONST if node in run.constants and not hasattr(Ops, "VCONST") else UnknownOp(run)
     if name == "src" and is_fixed:
       run.reads_sources = True
-      return run.wrapped(node.src)
+      return run.wrap_nodes(node.src)
     if name in ("val", "arg") and is_fixed and node.op.name == "CONST": return node.arg
     if name == "val" and not is_fixed: return UnknownNumber.of(run, node)  # only constants have one: this operand is a constant
-    if name in ("vmin", "vmax"): return run.bound(node, name)
-    if name == "overflows": return lambda dtype: run.bound(node, "vmin") < dtype.min or run.bound(node, "vmax") > dtype.max
+    if name in ("vmin", "vmax"): return run.unknown_bound(node, name)
+    if name == "overflows": return lambda dtype: run.unknown_bound(node, "vmin") < dtype.min or run.unknown_bound(node, "vmax") > dtype.max
     if name == "is_invalid": return run.is_invalid(node)
     if name in ("bool_slice", "backward_slice", "backward_slice_with_self") and not is_fixed: return UnknownParts(run)
     if name == "op_in_backward_slice_with_self" and not is_fixed: return lambda *_: run.decide()
@@ -237,12 +237,12 @@ class UnknownValue:
         if name == "replace" and not members.keys() <= {"src", "dtype"}: run.refuse("it replaces more of a node than sources")
         dtype = None if name == "where" else node.dtype
         if name == "const_like": dtype = next((a for a in (*args[1:], *members.values()) if not is_unknown(a)), dtype)
-        return run.wrapped(getattr(node, name)(*run.nodes(args, dtype), **{k: run.nodes(v, dtype) for k, v in members.items()}))
+        return run.wrap_nodes(getattr(node, name)(*run.nodes(args, dtype), **{k: run.nodes(v, dtype) for k, v in members.items()}))
       return build
     return run.refuse(f"it looks at '{name}' of {run.name_of(node)}")
 
-  def __neg__(self) -> Any: return raw_attribute(self, "run").wrapped(-raw_attribute(self, "node"))
-  def __invert__(self) -> Any: return raw_attribute(self, "run").wrapped(~raw_attribute(self, "node"))
+  def __neg__(self) -> Any: return raw_attribute(self, "run").wrap_nodes(-raw_attribute(self, "node"))
+  def __invert__(self) -> Any: return raw_attribute(self, "run").wrap_nodes(~raw_attribute(self, "node"))
   def __ne__(self, other: object) -> Any: return combine_values(self, other, operator.ne, False)
 
   def __eq__(self, other: object) -> bool: return bool(raw_attribute(self, "run").is_same(self, other))
@@ -252,7 +252,7 @@ def combine_values(self: UnknownValue, other: Any, compute: Function, is_reflect
   run, node = raw_attribute(self, "run"), raw_attribute(self, "node")
   other = run.nodes(other, node.dtype)
   if hasattr(other, "toposort") or isinstance(other, (bool, int, float)):
-    return run.wrapped(compute(other, node) if is_reflected else compute(node, other))
+    return run.wrap_nodes(compute(other, node) if is_reflected else compute(node, other))
   return run.refuse("it computes with an operand and another object")
 
 
@@ -385,7 +385,7 @@ class UnknownParts:
 def is_bound_of_bool(number: UnknownNumber) -> bool: return bool(raw_attribute(number, "is_bound_of_bool"))
 
 
-def kind_of(number: UnknownNumber) -> type:
+def number_type(number: UnknownNumber) -> type:
   from tinygrad.dtype import dtypes
   captured = raw_attribute(number, "captured")
   return float if raw_attribute(number, "is_float") else bool if captured is not None and captured.dtype == dtypes.bool else int
@@ -400,16 +400,16 @@ def is_special(number: UnknownNumber, is_nan: bool) -> bool:
 
 def install() -> None:
   """Defines the operators of UnknownValue and UnknownNumber and the comparisons of UnknownKey, and refuses the others."""
-  def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
+  def operator_method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():
     kinds: list[tuple[type, Function]] = [(UnknownValue, combine_values), (UnknownNumber, compute_integer)]
     for kind, how in kinds:
-      setattr(kind, f"__{name}__", method(kind, how, of, False))
-      setattr(kind, f"__r{name}__", method(kind, how, of, True))
+      setattr(kind, f"__{name}__", operator_method(kind, how, of, False))
+      setattr(kind, f"__r{name}__", operator_method(kind, how, of, True))
   for name, of in COMPARISONS.items():
     of_kinds: list[tuple[type, Function]] = [(UnknownValue, combine_values), (UnknownNumber, compare_unknown)]
-    for kind, how in of_kinds: setattr(kind, f"__{name}__", method(kind, how, of, False))
+    for kind, how in of_kinds: setattr(kind, f"__{name}__", operator_method(kind, how, of, False))
     setattr(UnknownKey, f"__{name}__", lambda self, _: raw_attribute(self, "run").decide())
   def refusal(name: str) -> Any:
     return lambda self, *args, **members: raw_attribute(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")

@@ -18,15 +18,15 @@ from typing import Any
 from tgc.export.general_rules import ROUNDS_TWICE, general_sides, without_cache
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
-from tgc.export.matches import matches_json, place, rule_location
+from tgc.export.matches import matches_json, location_text, rule_location
 from tgc.export.rule_instances import constant_of, patterns_below
 from tgc.export.rule_lines import RuleLines, functions_below
 from tgc.export.rule_programs import matches_of_programs
 from tgc.export.rule_search import InstanceSearch
 from tgc.export.versions import installed_version
 
-ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
-         "tinygrad.schedule", "tinygrad.renderer")
+SEARCHED_MODULES = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
+                    "tinygrad.schedule", "tinygrad.renderer")
 # Rules of these files are left out: they check graphs, write text, or prepare graphs for one language.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24
@@ -37,11 +37,11 @@ FEW = 4  # rules with fewer instances also use those of rule_programs; up to FEW
 
 def compiler_modules() -> Iterator[Any]:
   names = []
-  for room in ROOMS:
-    try: module = importlib.import_module(room)
+  for module_name in SEARCHED_MODULES:
+    try: module = importlib.import_module(module_name)
     except ImportError: continue
-    names.append(room)
-    if hasattr(module, "__path__"): names += [m.name for m in pkgutil.walk_packages(module.__path__, room + ".")]
+    names.append(module_name)
+    if hasattr(module, "__path__"): names += [m.name for m in pkgutil.walk_packages(module.__path__, module_name + ".")]
   for name in names:
     # the libraries of a backend may be missing
     with contextlib.suppress(Exception): yield importlib.import_module(name)
@@ -96,7 +96,7 @@ def no_rule_text(wanted: str, rules: list[tuple[Any, Function]], why: str) -> st
   return why or "no matcher of the pipeline's modules has it, and it is not the path of a file with a PatternMatcher"
 
 
-def is_of_values(pattern: Any) -> bool:
+def is_value_rule(pattern: Any) -> bool:
   """Returns True if the pattern's root is an operation on values (an ALU op, a cast or a vector) and needs no tag."""
   from tinygrad.uop.ops import GroupOp, Ops
   values = {*GroupOp.ALU, Ops.CAST, Ops.BITCAST, *(getattr(Ops, n) for n in ("STACK", "VECTORIZE", "GEP") if hasattr(Ops, n))}
@@ -153,7 +153,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_pr
     where = rule_location(pattern)
     on_progress(f"making instances of rule {number} of {len(rules)}: {where}")
     words = places.setdefault(where, set())
-    if is_of_values(pattern) and not where.startswith("schedule/"): words.add("values")
+    if is_value_rule(pattern) and not where.startswith("schedule/"): words.add("values")
     if depends_on_context(pattern, function): words.add("context")
     if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
     instances.setdefault(where, []).extend(InstanceSearch(pattern, function).instances(most))
@@ -195,4 +195,4 @@ def is_function_of(function: Function, wanted: str) -> bool:
   line = wanted.rpartition(":")[2]
   if code is None or not line.isdigit(): return bool(wanted) and name == wanted
   lines = [n for *_, n in code.co_lines() if n]
-  return place(code.co_filename, int(line)).endswith(wanted) and code.co_firstlineno <= int(line) <= max(lines, default=0)
+  return location_text(code.co_filename, int(line)).endswith(wanted) and code.co_firstlineno <= int(line) <= max(lines, default=0)

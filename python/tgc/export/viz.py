@@ -82,20 +82,20 @@ class ObjectBuilder:
 
   def build(self, value: Any) -> Any:
     built, size = self.sized(value)
-    self.check(size)
+    self.check_size(size)
     return built
 
-  def check(self, size: int) -> None:
+  def check_size(self, size: int) -> None:
     if size > MOST_VALUES: raise ValueError(f"a value expands to more than {MOST_VALUES} values")
 
   def sized(self, value: Any) -> tuple[Any, int]:
     if isinstance(value, (PickledObject, tuple, list, dict, set, frozenset)):
-      if id(value) not in self.made: self.made[id(value)] = self.make(value)
+      if id(value) not in self.made: self.made[id(value)] = self.make_object(value)
       return self.made[id(value)]
     if isinstance(value, type): return InertObject(()), 1
     return value, 1
 
-  def make(self, value: Any) -> tuple[Any, int]:
+  def make_object(self, value: Any) -> tuple[Any, int]:
     self.made[id(value)] = (None, MOST_VALUES + 1)  # too large until it is made: refuses a value that contains itself
     if isinstance(value, dict):
       keys, values = self.build_all(value), self.build_all(value.values())
@@ -107,7 +107,7 @@ class ObjectBuilder:
     state = self.state_of(value)
     built, more = self.build_all(state.values())
     if value.name == "UOp":  # count a node as one value, because graphs are visited node by node
-      self.check(size)
+      self.check_size(size)
       size = 1
     return self.object_of(value, args, dict(zip(state, built))), size + more
 
@@ -261,7 +261,7 @@ class TraceConverter:
       for r in ran: matches.add(len(made), r)
       made.append({"name": rewrite.name} | ({"same": True} if graph is last else
                                             {"ir": graph_text(graph, self.recorder.producer)}))
-      if self.recorder.letters and graph is not last: made[-1]["letters"] = print_graph(graph)
+      if self.recorder.records_pyrender and graph is not last: made[-1]["letters"] = print_graph(graph)
       last = graph
     record |= {"stages": made, "rewrites": matches.json()} | ({} if is_kernel else {"kernels": []})
     self.counts[level] += 1

@@ -72,7 +72,7 @@ class NanWatcher(ArraySaver):
     set_attribute(item, "run", watched_run)
 
   def note_new(self, buffers: Iterable[Any]) -> None:
-    """Notes buffers that have no memory yet. find_made() removes those that a kernel stores."""
+    """Notes buffers that have no memory yet. record_made_nans() removes those that a kernel stores."""
     self.unwritten |= {b.base for b in buffers if hasattr(b, "base") and not getattr(b.base, "is_allocated", lambda: True)()}
 
   def run_and_save(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
@@ -82,7 +82,7 @@ class NanWatcher(ArraySaver):
     self.seconds += time.perf_counter() - begin
     result = run()
     begin = time.perf_counter()
-    try: self.find_made(known(), buffers, before, values)
+    try: self.record_made_nans(known(), buffers, before, values)
     except Exception: self.recorder.report_failure("kernel's NaNs")
     self.seconds += time.perf_counter() - begin
     if self.finds and self.stops:
@@ -90,7 +90,7 @@ class NanWatcher(ArraySaver):
       sys.exit(1)
     return result
 
-  def find_made(self, known: tuple[Any, Any], buffers: dict[int, Any], before: dict[int, Any], values: dict[str, int]) -> None:
+  def record_made_nans(self, known: tuple[Any, Any], buffers: dict[int, Any], before: dict[int, Any], values: dict[str, int]) -> None:
     kernel_id, facts = known
     if kernel_id is None: return
     self.calls += 1

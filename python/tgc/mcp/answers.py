@@ -16,7 +16,7 @@ from tgc.process import TgcError, binary, diagnostics_of, visible
 
 PAGE = 3600  # characters; in ASCII, six pages with their last lines are less than 24 kB
 OUTPUT_LIMIT = 1 << 26
-KEPT = 8  # outputs that are kept, so that further pages need no further run
+MOST_KEPT_OUTPUTS = 8  # outputs that are kept, so that further pages need no further run
 
 
 def printable(text: str) -> str:
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
   return "\n".join(visible(line.replace("\t", "  ")) for line in text.split("\n"))
 
 
-def pages(text: str, size: int = PAGE) -> list[str]:
+def split_pages(text: str, size: int = PAGE) -> list[str]:
   """Splits a text into pages of at most `size` characters, at ends of lines if there are any."""
   out: list[str] = []
   while len(text) > size:
@@ -38,9 +38,9 @@ def call_text(tool: str, **arguments: Any) -> str:
   return f"{tool} {json.dumps({k: v for k, v in arguments.items() if v not in (None, '', [])})}"
 
 
-def answer(text: str, page: int, here: tuple[str, dict[str, Any]], following: str) -> str:
+def answer_page(text: str, page: int, here: tuple[str, dict[str, Any]], following: str) -> str:
   """Returns a page of a text, the call for the next page if there is one, and the call to make next."""
-  parts = pages(printable(text).rstrip() or "(nothing)")
+  parts = split_pages(printable(text).rstrip() or "(nothing)")
   number = min(max(page, 1), len(parts))
   lines = [parts[number - 1].rstrip()]
   if len(parts) > 1: lines.append(f"page {number} of {len(parts)}")
@@ -51,7 +51,7 @@ def answer(text: str, page: int, here: tuple[str, dict[str, Any]], following: st
 class CommandOutput:
   def __init__(self, text: str, errors: str, code: int) -> None: self.text, self.errors, self.code = text, errors, code
 
-  def objects(self) -> list[dict[str, Any]]:
+  def json_objects(self) -> list[dict[str, Any]]:
     try: return [json.loads(self.text)]
     except ValueError: return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
 
@@ -66,18 +66,18 @@ class CommandRunner:
 
   def __init__(self, folder: str, seconds: float) -> None:
     self.folder, self.seconds = folder, seconds
-    self.kept: dict[tuple[object, ...], CommandOutput] = {}
+    self.kept_outputs: dict[tuple[object, ...], CommandOutput] = {}
 
   async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> CommandOutput:
     """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over. `keep`: returns the last
     output of the same words, if it is still kept and the files that the words name have not changed."""
     key = (*words, *map(changed_at, words))
-    if keep and key in self.kept: return self.kept[key]
+    if keep and key in self.kept_outputs: return self.kept_outputs[key]
     done = await self.execute([binary(), *words])
     if done.code not in allowed: raise TgcError(diagnostics_of(done.errors) or [done.text[:1000]], words, done.code)
     if keep:
-      self.kept[key] = done
-      if len(self.kept) > KEPT: del self.kept[next(iter(self.kept))]
+      self.kept_outputs[key] = done
+      if len(self.kept_outputs) > MOST_KEPT_OUTPUTS: del self.kept_outputs[next(iter(self.kept_outputs))]
     return done
 
   async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> CommandOutput:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from tgc.export.golden import LEVELS, tagged_path
 from tgc.mcp.access import AccessRefused
-from tgc.mcp.answers import answer, call_text
+from tgc.mcp.answers import answer_page, call_text
 from tgc.mcp.consent import (
   Ctx,
   RecordConsent,
@@ -91,7 +91,7 @@ async def record(program: Program, ctx: Ctx, consent: RecordConsent, arguments: 
   words, folders = arguments or [], state.folders
   path = program if program == "-m" else str(folders.file(program))
   stem = pathlib.Path(words[0] if program == "-m" and words else program).stem
-  out = folders.output(output) if output else folders.free_output(stem, ".jsonl.gz")
+  out = folders.output(output) if output else folders.new_output_path(stem, ".jsonl.gz")
   for level in LEVELS[1:]: folders.output(str(tagged_path(out, level)))  # the exporter replaces these files, too
   paths = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
   options = [*option("watch-nan", watch_nan), "-o", str(out)]
@@ -102,7 +102,7 @@ async def record(program: Program, ctx: Ctx, consent: RecordConsent, arguments: 
   if made is None: raise TgcError([f"the program compiled nothing, exit code {ran.code}; its last lines:\n{tail}"])
   name = folders.short(made)
   text = f"recorded in {name}; exit code of the program: {ran.code}\n{tail}"
-  return answer(text, 1, ("record", {}), call_text("records", input=name))
+  return answer_page(text, 1, ("record", {}), call_text("records", input=name))
 
 
 @tool
@@ -113,12 +113,12 @@ async def records(ctx: Ctx, input: RecordingOrNone = "", page: PageNumber = 1) -
   if not input:
     files = state.folders.recordings()
     following = call_text("records", input=files[0]) if files else call_text("record", program="PROGRAM.py")
-    return answer("\n".join(files), page, ("records", {}), following)
+    return answer_page("\n".join(files), page, ("records", {}), following)
   place = state.folders.input(input)
   listed = await state.commands.run("records", place, allowed=(0, 2))
   others = [f"also: {name}" for name in files_of_levels(state, file_of(place), ("tensor", "jit"))]
   text = "\n".join([listed.text.rstrip(), *others])
-  return answer(text, page, ("records", {"input": input}), call_text("run", input=input))
+  return answer_page(text, page, ("records", {"input": input}), call_text("run", input=input))
 
 
 @tool
@@ -128,7 +128,7 @@ async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None
   state = state_if_granted(ctx, consent)
   place = state.folders.input(input)
   ran = await state.commands.run("run", place, *option("device", device), "--json", allowed=(0, 1, 2))
-  results = [KernelRun.from_json(facts) for facts in ran.objects()]
+  results = [KernelRun.from_json(facts) for facts in ran.json_objects()]
   if not results: raise TgcError(diagnostics_of(ran.errors))
   counts = {kind: sum(r.result == kind for r in results) for kind in ("passed", "failed", "ran", "trouble")}
   total = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
@@ -138,7 +138,7 @@ async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None
   # bisect also tries inputs of all sizes and compares each rewrite, so it may find what a run does not show
   bisected = call_text("bisect", input=record_input(input, wrong or results[0].kernel), device=device)
   following = call_text("run", input=schedules[0]) if schedules else bisected
-  return answer(text, page, ("run", {"input": input, "device": device}), following)
+  return answer_page(text, page, ("run", {"input": input, "device": device}), following)
 
 
 @tool
@@ -148,7 +148,7 @@ async def bisect(input: Input, ctx: Ctx, consent: RunConsent, device: Device = N
   state = state_if_granted(ctx, consent)
   options = [*option("device", device), f"--seconds={max(state.commands.seconds - 5, 1):g}", "--json"]
   found = await state.commands.run("bisect", state.folders.input(input), *options, allowed=(0, 1, 2))
-  reports = [Bisection.from_json(facts) for facts in found.objects()]
+  reports = [Bisection.from_json(facts) for facts in found.json_objects()]
   if not reports: raise TgcError(diagnostics_of(found.errors))
   report = next((r for r in reports if r.verdict not in ("same", "")), reports[0])
   here = record_input(input, report.kernel)
@@ -156,7 +156,7 @@ async def bisect(input: Input, ctx: Ctx, consent: RunConsent, device: Device = N
   following = call_text("prove", input=here)
   if report.verdict == "rewrite": following = call_text("trace", input=here, stage=report.stage, rule=listed)
   if report.verdict in ("renderer", "compiler"): following = call_text("dump", input=here, stage="source")
-  return answer(str(report), page, ("bisect", {"input": input, "device": device}), following)
+  return answer_page(str(report), page, ("bisect", {"input": input, "device": device}), following)
 
 
 @tool
@@ -166,12 +166,12 @@ async def prove(input: Input, ctx: Ctx, seconds: Seconds = 30, page: PageNumber 
   state = session_state(ctx)
   options = [f"--timeout={seconds:g}", "--json"]
   found = await state.commands.run("prove", state.folders.input(input), *options, allowed=(0, 1, 2))
-  proofs = [Proof.from_json(facts) for facts in found.objects()]
+  proofs = [Proof.from_json(facts) for facts in found.json_objects()]
   if not proofs: raise TgcError(diagnostics_of(found.errors))
   following = call_text("page", input=input)
   if wrong := next((p for p in proofs if p.refuted), None):
     following = call_text("trace", input=record_input(input, wrong.kernel), stage=wrong.refuted[0].stage, rule=wrong.rule)
-  return answer("\n".join(map(str, proofs)), page, ("prove", {"input": input, "seconds": seconds}), following)
+  return answer_page("\n".join(map(str, proofs)), page, ("prove", {"input": input, "seconds": seconds}), following)
 
 
 @tool
@@ -185,7 +185,7 @@ async def dump(input: Input, ctx: Ctx, stage: Stage = "source", since: Since = N
   elif since: text = await difference(state, place, since, stage)
   else: text = (await state.commands.run("dump", place, f"--stage={stage}")).text
   if stage not in (*NO_GRAPH, "list"): following = call_text("trace", input=input, stage=stage)
-  return answer(text, page, ("dump", {"input": input, "stage": stage, "since": since}), following)
+  return answer_page(text, page, ("dump", {"input": input, "stage": stage, "since": since}), following)
 
 
 async def difference(state: SessionState, place: str, before: str, after: str) -> str:
@@ -205,16 +205,16 @@ async def trace(input: Input, ctx: Ctx, stage: str | None = None, rule: Rule = N
   # The numbers of nodes that `explain` knows are those of the trace of all stages.
   text = (await commands.run("trace", place, *option("rule", rule))).text
   if stage:
-    text = stage_part(text, stage) or (await commands.run("trace", place, f"--stage={stage}", *option("rule", rule))).text
+    text = lines_of_stage(text, stage) or (await commands.run("trace", place, f"--stage={stage}", *option("rule", rule))).text
   following = call_text("dump", input=input, stage=stage or "list")
   if node := replaced_node(text):
     with contextlib.suppress(TgcError):  # no graph has the node: a rewrite made it and another one removed it
       await commands.run("trace", place, f"--explain={node}")
       following = call_text("explain", input=input, node=node)
-  return answer(text, page, ("trace", {"input": input, "stage": stage, "rule": rule}), following)
+  return answer_page(text, page, ("trace", {"input": input, "stage": stage, "rule": rule}), following)
 
 
-def stage_part(text: str, stage: str) -> str:
+def lines_of_stage(text: str, stage: str) -> str:
   out: list[str] = []
   inside = False
   for line in text.splitlines():
@@ -236,7 +236,7 @@ async def explain(input: Input, node: Node, ctx: Ctx, page: PageNumber = 1) -> s
   state = session_state(ctx)
   found = await state.commands.run("trace", state.folders.input(input), f"--explain={node}")
   following = call_text("dump", input=input, stage="source")
-  return answer(found.text, page, ("explain", {"input": input, "node": node}), following)
+  return answer_page(found.text, page, ("explain", {"input": input, "node": node}), following)
 
 
 @tool
@@ -246,10 +246,10 @@ async def reduce(input: Input, ctx: Ctx, consent: ReduceConsent, output: Bundle 
   `bisect`. Recordings of other releases than 0.12.0 need `live`."""
   state = state_if_granted(ctx, consent, "live" if live else "kernels")
   place = state.folders.input(input)
-  out = state.folders.output(output) if output else state.folders.free_output(stem_of(input), ".repro")
+  out = state.folders.output(output) if output else state.folders.new_output_path(stem_of(input), ".repro")
   options = [*option("device", device), *option("live", sys.executable if live else None), "-o", str(out)]
   reduced = await state.commands.run("reduce", place, *options, allowed=(0,), keep=False)
-  return answer(reduced.text, 1, ("reduce", {}), call_text("bisect", input=state.folders.short(out)))
+  return answer_page(reduced.text, 1, ("reduce", {}), call_text("bisect", input=state.folders.short(out)))
 
 
 @tool
@@ -257,7 +257,7 @@ async def diff(a: Input, b: Input, ctx: Ctx, show: Show = 2, page: PageNumber = 
   """Compare two recordings stage by stage, or two records by structure: what differs first, and because of which rule."""
   state = session_state(ctx)
   found = await state.commands.run("diff", *(state.folders.input(x) for x in (a, b)), f"--show={show}")
-  return answer(found.text, page, ("diff", {"a": a, "b": b, "show": show}), call_text("page", input=a, other=b))
+  return answer_page(found.text, page, ("diff", {"a": a, "b": b, "show": show}), call_text("page", input=a, other=b))
 
 
 @tool
@@ -267,7 +267,7 @@ async def bench(input: Input, ctx: Ctx, consent: TimeConsent, explain: Explained
   state = state_if_granted(ctx, consent)
   found = await state.commands.run("bench", "--kernels", state.folders.input(input), f"--explain={explain}")
   following = call_text("dump", input=input, stage="asm")
-  return answer(found.text, page, ("bench", {"input": input, "explain": explain}), following)
+  return answer_page(found.text, page, ("bench", {"input": input, "explain": explain}), following)
 
 
 @tool
@@ -275,10 +275,10 @@ async def page(input: Input, ctx: Ctx, other: Other = None, output: Html = None)
   """Write a page for a person: every stage, rewrite, graph and text of a kernel or recording, or a comparison of two."""
   state = session_state(ctx)
   places = [state.folders.input(x) for x in (input, other) if x]
-  out = state.folders.output(output) if output else state.folders.free_output(stem_of(input), ".html")
+  out = state.folders.output(output) if output else state.folders.new_output_path(stem_of(input), ".html")
   await state.commands.run("view", *places, "-o", str(out), allowed=(0,), keep=False)
   text = f"wrote {state.folders.short(out)}, {out.stat().st_size // 1024} KiB; open it in a browser"
-  return answer(text, 1, ("page", {}), call_text("records", input=file_of(input)))
+  return answer_page(text, 1, ("page", {}), call_text("records", input=file_of(input)))
 
 
 TOOLS = (record, records, run, bisect, prove, dump, trace, explain, reduce, diff, bench, page)

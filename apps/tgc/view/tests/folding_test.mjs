@@ -37,7 +37,7 @@ const ops = ["PARAM", "ADD", "RESHAPE", "PERMUTE", "SINK", ...Array(5).fill("BUF
 const uses = [[], [0], [1], [2], [3], [], [], [], [], [], [4, 5, 6, 7, 8, 9]];
 const tensor = {count: 11, isTensor: true, opName: (n) => ops[n], dtypeName: () => "float", argText: (n) => "" + n,
   op: ops, dtype: ops, tag: ops, sourcesOf: (n) => uses[n], nodesOf: () => ops.map((_, n) => n)};
-const quietOf = (g) => new Blocks(g, 10).repeats().map(({head, floor, says}) => [head, floor, says]);
+const quietOf = (g) => new Blocks(g, 10).repeats().map(({head, floor, label}) => [head, floor, label]);
 assert.deepEqual(quietOf(tensor), [[10, 4, "5 buffers"], [3, 1, "PERMUTE, RESHAPE"]]);
 assert.deepEqual(quietOf({...tensor, isTensor: false}), [], "only in tensor graphs");
 console.log("repeated blocks and folded graphs are as they should be");

@@ -9,8 +9,8 @@ for (const file of process.argv.slice(2))
     for (const stage of graph.stages)
       for (const run of stage.runs) {
         if (run.result < 0) continue;
-        const shown = new Replacements(graph, run, stage.events).shown(run.input);
-        if (isSameGraph(graph, shown, run.result)) same++;
+        const replacedGraph = new Replacements(graph, run, stage.events).replacedGraph(run.input);
+        if (isSameGraph(graph, replacedGraph, run.result)) same++;
         else if (different++ < 5) console.log(`${file} ${graph.name} ${stage.name}: ${run.name}: differs`);
       }
 console.log(`${same + different} graph rewrites replayed, ${same} give the same graph`);
