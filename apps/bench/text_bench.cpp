@@ -34,24 +34,24 @@ double clock_cost_seconds() {
   }
   return least;
 }
-const double kCostOfNow = clock_cost_seconds();
+const double kClockCostSeconds = clock_cost_seconds();
 
-double cpu_seconds_since(double begin) { return cpu_seconds() - begin - kCostOfNow; }
+double cpu_seconds_since(double begin) { return cpu_seconds() - begin - kClockCostSeconds; }
 
 struct RoundTripTotals {
   size_t texts = 0, nodes = 0, bytes = 0;
-  double read = 0, written = 0;
+  double read_seconds = 0, write_seconds = 0;
 
   void add(const RoundTripTotals& t) {
     texts += t.texts, nodes += t.nodes, bytes += t.bytes;
-    read += t.read, written += t.written;
+    read_seconds += t.read_seconds, write_seconds += t.write_seconds;
   }
   std::string json() const {
     char out[256];
     std::snprintf(out, sizeof out,
                   "\"texts\":%zu,\"nodes\":%zu,\"bytes\":%zu,\"read_s\":%.4f,\"write_s\":%.4f,"
                   "\"nodes_per_s\":%.0f",
-                  texts, nodes, bytes, read, written, double(nodes) / (read + written));
+                  texts, nodes, bytes, read_seconds, write_seconds, double(nodes) / (read_seconds + write_seconds));
     return out;
   }
 };
@@ -61,11 +61,11 @@ bool measure_round_trip(const std::string& text, RoundTripTotals& totals, auto r
   double begin = cpu_seconds();
   tgc::Graph graph;
   auto root = read(graph);
-  totals.read += cpu_seconds_since(begin);
+  totals.read_seconds += cpu_seconds_since(begin);
   if (!root) return false;
   begin = cpu_seconds();
   tgc::Result<std::string> written = write(*root);
-  totals.written += cpu_seconds_since(begin);
+  totals.write_seconds += cpu_seconds_since(begin);
   totals.texts++;
   totals.nodes += tgc::toposort(*root).size();
   totals.bytes += text.size();

@@ -43,7 +43,7 @@ struct FailableCall {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // returns whether the call counts; null: it always counts
+  bool (*should_count)(pid_t, const Registers&);  // returns whether the call counts; null: it always counts
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {
@@ -60,10 +60,10 @@ bool is_main_thread(pid_t pid) {
   return false;
 }
 // jemalloc crashes if the first mmap of another thread fails.
-bool is_anonymous(pid_t pid, const Registers& r) {
+bool is_anonymous_in_main_thread(pid_t pid, const Registers& r) {
   return (r.r10 & MAP_ANONYMOUS) && is_main_thread(pid);
 }
-bool asks_for_more(pid_t, const Registers& r) { return r.rdi != 0; }
+bool moves_break(pid_t, const Registers& r) { return r.rdi != 0; }
 
 const FailableCall kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
                                {SYS_pwrite64, "write", ENOSPC, is_not_to_stderr},
@@ -86,10 +86,10 @@ const FailableCall kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
                                {SYS_openat, "create", EMFILE, opens_to_write},
                                {SYS_mkdir, "folder", EACCES, nullptr},
                                {SYS_mkdirat, "folder", EACCES, nullptr},
-                               {SYS_mmap, "memory", ENOMEM, is_anonymous},
-                               {SYS_brk, "memory", ENOMEM, asks_for_more}};
+                               {SYS_mmap, "memory", ENOMEM, is_anonymous_in_main_thread},
+                               {SYS_brk, "memory", ENOMEM, moves_break}};
 
-[[noreturn]] void exit_with_trouble(const char* what) {
+[[noreturn]] void exit_with_error(const char* what) {
   std::perror(what);
   std::_Exit(125);
 }
@@ -107,13 +107,13 @@ void filter_calls(std::string_view kind) {
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-    exit_with_trouble("seccomp");
+    exit_with_error("seccomp");
 }
 
 const FailableCall* matching_call(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const FailableCall& c : kCalls)
-    if (c.number == long(r.orig_rax) && (!c.applies || c.applies(pid, r))) return &c;
+    if (c.number == long(r.orig_rax) && (!c.should_count || c.should_count(pid, r))) return &c;
   return nullptr;
 }
 
@@ -121,10 +121,10 @@ const FailableCall* matching_call(pid_t pid, Registers& r) {
 int trace_command(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
-  if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) exit_with_trouble("waitpid");
+  if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) exit_with_error("waitpid");
   long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-  if (ptrace(PTRACE_SETOPTIONS, main, nullptr, options) != 0) exit_with_trouble("ptrace");
+  if (ptrace(PTRACE_SETOPTIONS, main, nullptr, options) != 0) exit_with_error("ptrace");
   ptrace(PTRACE_CONT, main, nullptr, 0L);
   for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;) {
     if (pid <= 0) continue;
@@ -155,13 +155,13 @@ int main(int argc, char** argv) {
   const bool counts_all = argv[1] == std::string_view("count");
   const std::string_view kind = counts_all ? "" : argv[1];
   pid_t child = fork();
-  if (child < 0) exit_with_trouble("fork");
+  if (child < 0) exit_with_error("fork");
   if (child == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) exit_with_trouble("ptrace");
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) exit_with_error("ptrace");
     raise(SIGSTOP);
     filter_calls(kind);
     execvp(argv[3], argv + 3);
-    exit_with_trouble(argv[3]);
+    exit_with_error(argv[3]);
   }
   std::map<std::string_view, uint64_t> counts;
   int end = trace_command(child, kind, counts_all ? 0 : std::strtoull(argv[2], nullptr, 10), counts);

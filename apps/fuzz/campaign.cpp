@@ -109,14 +109,14 @@ int run_target(const FuzzTarget& target, const CampaignOptions& o) {
 
 namespace {
 
-GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
+GraphKind graph_kind_of_input(uint64_t i) {  // every second graph is a kernel
   static constexpr GraphKind kKinds[] = {GraphKind::kernel, GraphKind::stage, GraphKind::kernel, GraphKind::tensor,
                                          GraphKind::kernel, GraphKind::list,  GraphKind::kernel, GraphKind::stage};
   return kKinds[i % std::size(kKinds)];
 }
 
 // Returns a header and one to four mutation steps: few, so that the graph stays meaningful.
-InputBytes mutant_bytes(uint64_t seed, uint64_t i) {
+InputBytes make_mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = splitmix64(seed * 7919 + i);
   InputBytes out((2 + std::min(random % 4, random / 4 % 6)) * kMutationStepBytes);
   for (size_t b = 0; b < out.size(); b++) out[b] = uint8_t(splitmix64(random + b));
@@ -141,7 +141,7 @@ InputBytes reduce_mutant(GraphKind kind, InputBytes bytes, const std::string& ca
   return bytes;
 }
 
-void print_table(const MutantLog& log) {
+void print_outcome_table(const MutantLog& log) {
   std::printf("%-8s", "");
   for (int o = 0; o < kNumOutcomes; o++) std::printf("%11s", std::string(name_of(PhaseOutcome(o))).c_str());
   std::printf("\n");
@@ -169,7 +169,7 @@ int run_mutants(const CampaignOptions& o) {
   uint64_t at = 0;
   while (at < last && more()) {
     auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
-      run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log);
+      run_mutant(graph_kind_of_input(i), make_mutant_bytes(o.seed, i), run, *log);
     }, more);
     at = ran.next_input_index;
     for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
@@ -177,8 +177,8 @@ int run_mutants(const CampaignOptions& o) {
     ProcessExit& died = *ran.process_exit;
     died.exit_kind += " in " + std::string(name_of(log->phase));
     if (!findings.is_first_of_cause(died)) continue;
-    GraphKind kind = kind_of(died.input_index);
-    InputBytes bytes = mutant_bytes(o.seed, died.input_index);
+    GraphKind kind = graph_kind_of_input(died.input_index);
+    InputBytes bytes = make_mutant_bytes(o.seed, died.input_index);
     ProcessExit plain = died;
     plain.exit_kind.resize(plain.exit_kind.rfind(" in "));
     bytes = reduce_mutant(kind, bytes, plain.cause_text(), run, o.input_limit_seconds);
@@ -187,7 +187,7 @@ int run_mutants(const CampaignOptions& o) {
   }
   fs::current_path("/");
   fs::remove_all(folder);
-  print_table(*log);
+  print_outcome_table(*log);
   findings.print_causes();
   std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(at),
               static_cast<unsigned long long>(o.seed), seconds(), findings.num_causes());

@@ -79,7 +79,7 @@ void read_trace_bytes(Bytes bytes) {
   check_message(read_trace(file.path(), printer));
   TraceReplay replay;
   check_message(read_trace(file.path(), replay));
-  Explainer explainer(1, "", false, print);
+  NodeExplainer explainer(1, "", false, print);
   check_message(read_trace(file.path(), explainer));
   check_message(explainer.outcome());
 }

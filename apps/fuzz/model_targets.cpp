@@ -7,8 +7,8 @@
 namespace tgc::fuzz {
 namespace {
 
-std::shared_ptr<const onnx::Bytes> shared_copy(Bytes bytes) {
-  return onnx::Bytes::bytes_from_string(std::string(bytes_as_text(bytes)));
+std::shared_ptr<const onnx::SharedBytes> shared_copy(Bytes bytes) {
+  return onnx::SharedBytes::bytes_from_string(std::string(bytes_as_text(bytes)));
 }
 
 // Reads the bytes of tensors, so that a sanitizer reports any that lie outside of the file.

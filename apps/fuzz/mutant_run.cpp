@@ -46,7 +46,7 @@ struct MutantHeader {
 static_assert(sizeof(MutantHeader) == kMutationStepBytes);
 
 struct Mutant {
-  std::string json, original;  // `original`: the graph that was mutated
+  std::string json, original_json;  // `original_json`: the graph that was mutated
   std::string other_target;
   Settings settings;
 };
@@ -66,7 +66,7 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   };
   std::vector<UOp> nodes = is_list ? in.list : toposort(in.root);
   auto known = known_targets();
-  Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
+  Mutant out{.original_json = write(nodes), .other_target = std::string(known[header.target % known.size()]),
              .settings = in.graph->settings()};
   auto changed =
       mutate_nodes(nodes, is_list, steps_of_bytes(bytes.subspan(std::min(bytes.size(), kMutationStepBytes))), donor);
@@ -87,13 +87,13 @@ class MutantRun {
     if (!succeeded(in)) return;
     is_tensor_graph_ = in->is_tensor_graph, is_list_ = !in->list.empty();
     log_.count_outcome(PhaseOutcome::fine);
-    run_phase(MutantPhase::verify, [&] { return verify(*in); });
-    run_phase(MutantPhase::texts, [&] { return texts(*in); });
+    run_phase(MutantPhase::verify, [&] { return check_specs(*in); });
+    run_phase(MutantPhase::texts, [&] { return round_trip_texts(*in); });
     run_phase(MutantPhase::source, [&] { return compile_mutant(""); });
     run_phase(MutantPhase::other, [&] { return compile_mutant(mutant_.other_target); });
-    run_phase(MutantPhase::stats, [&] { return stats(); });
-    run_phase(MutantPhase::trace, [&] { return trace(); });
-    run_phase(MutantPhase::diff, [&] { return diff(); });
+    run_phase(MutantPhase::stats, [&] { return collect_stats(); });
+    run_phase(MutantPhase::trace, [&] { return run_trace(); });
+    run_phase(MutantPhase::diff, [&] { return run_diff(); });
     if (options_.uses_processes) {
       run_phase(MutantPhase::ref, [&] { return run_device("REF", "none"); });
       run_phase(MutantPhase::cpu, [&] { return run_device("CPU", "REF"); });
@@ -139,14 +139,14 @@ class MutantRun {
     if (body()) log_.count_outcome(PhaseOutcome::fine);
   }
 
-  bool verify(const InputGraph& in) {
+  bool check_specs(const InputGraph& in) {
     std::vector<UOp> nodes = is_list_ ? in.list : toposort(in.root);
     for (Spec spec : {is_list_ ? Spec::Program : is_tensor_graph_ ? Spec::Tensor : Spec::Kernel, Spec::Full})
       if (auto violation = tgc::verify(nodes, spec)) (void)violation->text();
     return true;
   }
 
-  bool texts(const InputGraph& in) {
+  bool round_trip_texts(const InputGraph& in) {
     for (std::string_view name : format_names()) {
       GraphFormat format = *parse_format(name);
       auto text = is_list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
@@ -185,7 +185,7 @@ class MutantRun {
     return succeeded(c) && succeeded(run_with_observer(std::move(*c), stage_observer));
   }
 
-  bool stats() {
+  bool collect_stats() {
     RuleStats stats;
     StatsObserver counter([](const StageRow&) { return true; }, stats);
     bool ok = run_observed(counter);
@@ -193,7 +193,7 @@ class MutantRun {
     return ok;
   }
 
-  bool trace() {
+  bool run_trace() {
     MemoryFile file;
     auto writer = TraceWriter::create(file.path());
     if (!succeeded(writer)) return false;
@@ -205,7 +205,7 @@ class MutantRun {
     TraceObserver stage_observer(tee);
     bool ok = run_observed(stage_observer);
     if (!succeeded((*writer)->close())) return false;
-    Explainer explainer(1, "", false, print);
+    NodeExplainer explainer(1, "", false, print);
     TraceForwarder readers({&replayed, &explainer});
     // if a stage refused the graph, the trace ends there
     auto read = read_trace(file.path(), readers);
@@ -215,9 +215,9 @@ class MutantRun {
     return ok;
   }
 
-  bool diff() {
+  bool run_diff() {
     Graph graph;
-    auto sides = read_graph_pair(graph, {mutant_.original, "original"}, {mutant_.json, "mutant"});
+    auto sides = read_graph_pair(graph, {mutant_.original_json, "original"}, {mutant_.json, "mutant"});
     if (!succeeded(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
     (void)diff_as_text(diff), (void)diff_as_json(diff);
@@ -324,9 +324,9 @@ void run_tensor(Bytes bytes) { run_in_process(GraphKind::tensor, bytes); }
 
 namespace {
 
-using Seeds = std::array<std::vector<SeedGraph>, 4>;
+using SeedsByKind = std::array<std::vector<SeedGraph>, 4>;
 
-void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& record) {
+void add_record(SeedsByKind& seeds, const GoldenHeader& header, const GoldenRecord& record) {
   SeedGraph seed{
       .text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
   const bool tensor = header.level == "tensor";
@@ -341,8 +341,8 @@ void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& re
   seeds[size_t(GraphKind::list)].push_back(seed);
 }
 
-Seeds read_seeds() {
-  Seeds out;
+SeedsByKind read_seeds() {
+  SeedsByKind out;
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(TGC_SOURCE_DIR "/testdata/golden"))
     if (entry.path().extension() == ".gz") paths.push_back(entry.path());
@@ -364,7 +364,7 @@ Seeds read_seeds() {
 }  // namespace
 
 std::span<const SeedGraph> seeds_of_kind(GraphKind kind) {
-  static const Seeds seeds = read_seeds();
+  static const SeedsByKind seeds = read_seeds();
   return seeds[size_t(kind)];
 }
 

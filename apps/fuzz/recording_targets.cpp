@@ -17,13 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct RecordingGraphs {
+struct RecordGraphs {
   std::string producer;
   std::vector<std::string> graphs;  // tgc's JSON, or pyrender texts, which the target skips
 };
 
-std::vector<RecordingGraphs> read_recordings() {
-  std::vector<RecordingGraphs> out;
+std::vector<RecordGraphs> read_import_records() {
+  std::vector<RecordGraphs> out;
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(TGC_SOURCE_DIR "/testdata/import"))
     if (entry.path().string().ends_with(".jsonl.gz")) paths.push_back(entry.path());
@@ -35,15 +35,15 @@ std::vector<RecordingGraphs> read_recordings() {
       auto record = reader->next_record();
       require_condition(record.ok(), path.string() + " cannot be read");
       if (!*record) break;
-      RecordingGraphs& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
+      RecordGraphs& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
       for (const auto& kernel : (*record)->kernels) made.graphs.push_back(kernel.ast);
     }
   }
   return out;
 }
 
-const std::vector<RecordingGraphs>& recordings() {
-  static const std::vector<RecordingGraphs> all = read_recordings();
+const std::vector<RecordGraphs>& import_records() {
+  static const std::vector<RecordGraphs> all = read_import_records();
   return all;
 }
 
@@ -122,7 +122,7 @@ void read_recordings_of_releases(Bytes bytes) {
   uint64_t seed = 14695981039346656037ull;
   for (uint8_t b : bytes) seed = (seed ^ b) * 1099511628211ull;
   JsonMutator mutator(seed);
-  const RecordingGraphs& record = recordings()[mutator.random_below(recordings().size())];
+  const RecordGraphs& record = import_records()[mutator.random_below(import_records().size())];
   const std::string& text = record.graphs[mutator.random_below(record.graphs.size())];
   Json graph = Json::parse(text, nullptr, false);
   if (graph.is_discarded()) return;  // the graph is a pyrender text

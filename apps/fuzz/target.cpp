@@ -82,10 +82,10 @@ constexpr std::string_view kTokens[] = {
     "Invalid", "\"id\":", "\"src\":[", "\"op\":\"", "null", "[\"end\",0,null]", "[\"begin\",0,\"\",0,0,true,\"\"]",
     "\x93NUMPY", "PK\x03\x04", "PK\x05\x06", "\xff\xff\xff\xff", "\x1f\x8b\x08"};
 
-bool is_in_word(uint8_t c) { return std::isalnum(c) || c == '_' || c == '%' || c == '$' || c == '.'; }
+bool is_word_char(uint8_t c) { return std::isalnum(c) || c == '_' || c == '%' || c == '$' || c == '.'; }
 // The word at or after position `at` or, if `is_line`, the line; as [first, last).
-std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
-  auto belongs = [&](size_t i) { return is_line ? text[i] != '\n' : is_in_word(text[i]); };
+std::pair<size_t, size_t> word_range_at(Bytes text, size_t at, bool is_line) {
+  auto belongs = [&](size_t i) { return is_line ? text[i] != '\n' : is_word_char(text[i]); };
   while (at < text.size() && !belongs(at)) at++;
   size_t first = at;
   while (first > 0 && belongs(first - 1)) first--;
@@ -95,8 +95,8 @@ std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
 // Replaces a word or line of the text by one of `other`, or inserts a line of `other` after a line.
 void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
   bool is_line = random % 4 == 0, stays = random % 8 == 0;
-  auto [from, to] = word_at(other, random / 8 % (other.size() + 1), is_line);
-  auto [first, last] = word_at(text, random / 8 / (other.size() + 1) % (text.size() + 1), is_line);
+  auto [from, to] = word_range_at(other, random / 8 % (other.size() + 1), is_line);
+  auto [first, last] = word_range_at(text, random / 8 / (other.size() + 1) % (text.size() + 1), is_line);
   std::vector<uint8_t> taken(other.begin() + int64_t(from), other.begin() + int64_t(to));
   if (stays) taken.insert(taken.begin(), '\n');
   auto place = text.begin() + int64_t(last);

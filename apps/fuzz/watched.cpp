@@ -72,7 +72,7 @@ std::string demangle_frame(const std::string& line) {
   return name.find("tgc::fuzz::") == 0 ? "" : "  in " + name.substr(0, name.find('(')) + "\n";
 }
 
-std::string readable_report(int fd) {
+std::string demangled_report(int fd) {
   std::string out;
   std::istringstream in(read_from_start(fd));
   for (std::string line; std::getline(in, line);) out += demangle_frame(line);
@@ -136,7 +136,7 @@ WatchedInputsResult run_watched_inputs(uint64_t first, uint64_t last, int limit_
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   WatchedInputsResult out{.next_input_index = *at};
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-    ProcessExit d{.input_index = *at, .exit_kind = {}, .last_output = readable_report(report)};
+    ProcessExit d{.input_index = *at, .exit_kind = {}, .last_output = demangled_report(report)};
     if (WIFSIGNALED(status))
       d.exit_kind = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
               : WTERMSIG(status) == SIGALRM ? hang_text(kWaiting * limit_seconds) + " by the clock"

@@ -21,19 +21,18 @@ class VerdictCounts {
     const bool is_weak =
         p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest_sense() > FloatSense::ButNan;
     if (is_weak) name += " (" + std::string(name_of(p.weakest_sense())) + ")";
-    counts_by_verdict_[name]++, num_total_++, num_kernels_ += !p.is_schedule;
+    verdict_counts_[name]++, num_total_++, num_kernels_ += !p.is_schedule;
   }
   size_t total() const { return num_total_; }
   std::string text() const {
     std::string out = count_text(num_total_, num_kernels_ ? "kernel" : "schedule") + ":";
-    for (auto& [name, count] : counts_by_verdict_)
-      out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
+    for (auto& [name, n] : verdict_counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(n) + " " + name;
     if (num_kernels_) out += "; a proof covers neither the schedule before a kernel nor its source";
     return out + "\n";
   }
 
  private:
-  std::map<std::string, size_t> counts_by_verdict_;
+  std::map<std::string, size_t> verdict_counts_;
   size_t num_total_ = 0, num_kernels_ = 0;
 };
 

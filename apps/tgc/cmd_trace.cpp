@@ -40,9 +40,9 @@ class TraceCommand {
 
  private:
   void set_filter() {
-    filter_.rule = options_.rule, filter_.should_include_nested = options_.nested;
+    filter_.rule_pattern = options_.rule, filter_.includes_nested = options_.nested;
     if (!options_.op.empty()) filter_.ops.add(require_value(op_of_word(options_.op)));
-    if (!options_.node.empty()) filter_.node = node_number(options_.node, '#', "#N, as the trace shows it");
+    if (!options_.node.empty()) filter_.node_number = node_number(options_.node, '#', "#N, as the trace shows it");
   }
 
   // Returns N of a text such as "#N", where `mark` is '#'. Throws Failure with `expected` for another text.
@@ -92,7 +92,7 @@ class TraceCommand {
     if (options_.explain != "all")
       n = node_number(options_.explain, options_.explain.starts_with('c') ? 'c' : is_number ? '#' : '%',
                       "#N as the trace shows it, %N or cN, which pyrender of the stage's graph names cN, or all");
-    Explainer explainer(n, options_.stage, uses_color(1), print_report, is_number);
+    NodeExplainer explainer(n, options_.stage, uses_color(1), print_report, is_number);
     StageSelection every;
     require_value(send_events(explainer, every)), require_value(explainer.outcome());
   }

@@ -75,7 +75,7 @@ int prove_rules(const ProveOptions& o) {
     stages =
         require_value(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
   TraceFilter filter;
-  filter.rule = o.rule;
+  filter.rule_pattern = o.rule;
   require_value(check_rule_name(filter));
   ProofCache cache;
   cache.make_persistent();

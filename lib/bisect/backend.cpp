@@ -98,7 +98,8 @@ class BackendBisection {
   }
 
  private:
-  // The value of compile_job_.max_passes that compiles C to LLVM IR and then runs all passes one by one.
+  // The value of compile_job_.max_passes that runs all passes, but still compiles C in two steps: to LLVM IR, and then
+  // by LLVM. With -1, clang compiles C alone.
   static constexpr int64_t kAllPasses = INT64_MAX;
 
   Verdict make_verdict(Kind kind, const std::string& detail) {

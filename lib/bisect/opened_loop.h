@@ -9,9 +9,9 @@ namespace tgc {
 
 struct Rewrite;
 
-// Returns the first RANGE that a node below `before` ends, and that `after` uses without ending it; the empty UOp if
-// there is none. Skips RANGEs that the expander replaces by all of their values (is_expanded_range), and results with
-// an UNROLL, CONTRACT or WMMA, whose axes are not loops.
+// Returns the first RANGE that `before` or a node below it ends, and that `after` uses without ending it; the empty UOp
+// if there is none. Skips RANGEs that the expander replaces by all of their values (is_expanded_range), and results
+// with an UNROLL, CONTRACT or WMMA, whose axes are not loops.
 UOp find_opened_loop(UOp before, UOp after);
 
 // Returns the first rewrite that opens a loop; null if there is none. Skips discarded rewrites, and rewrites of nodes

@@ -43,9 +43,9 @@ class OriginTracer : public TraceConsumer {
 }  // namespace
 
 std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const Rewrite& m) {
-  if (!in.record || in.record->made_by.empty() || in.record->ast_full) return "";
+  if (!in.record || in.record->methods_json.empty() || in.record->ast_full) return "";
   auto found = catch_failures([&]() -> std::string {
-    const NodeMethods methods(in, read_methods(in.record->made_by));
+    const NodeMethods methods(in, read_methods(in.record->methods_json));
     const auto rows = pipeline.rows().value_or_throw();
     Graph& graph = m.before.graph();
     OriginTracer tracer(graph);

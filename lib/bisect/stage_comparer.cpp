@@ -32,8 +32,7 @@ bool has_float_sums(UOp root) {
   });
 }
 
-// Returns true if the kernel casts to floats, and computes floats only with ops whose results IEEE 754 defines to the
-// last bit in any order.
+// Returns true if the kernel casts to floats, and computes floats only with ops of kExact, which do not round.
 bool only_casts_floats(UOp root) {
   constexpr OpSet kExact{Op::CAST, Op::BITCAST, Op::WHERE, Op::NEG, Op::MAX, Op::TRUNC};
   const std::vector<UOp> nodes = toposort(root);

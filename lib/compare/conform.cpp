@@ -73,7 +73,7 @@ class PortClient {
     return line;
   }
   // To be called after a valid answer.
-  void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
+  void note_valid_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
   // To be called after an invalid answer. Restarts the process, because the next line that it writes may not belong to
   // the next question.
   void note_invalid_answer(const Diag& diag) { program_.stop_process(), count_failure(diag); }
@@ -106,7 +106,7 @@ class ConformRun {
   ConformRun(const Session& session, const ConformPlan& plan, PortClient& port, ConformReport& out)
       : session_(session), plan_(plan), port_(port), report_(out), stage_row_(find_stage_row(plan.stage)) {}
 
-  Status ask_all(const std::string& spec) {
+  Status ask_about_records(const std::string& spec) {
     InputName name = InputName::parse(spec);
     auto records = NamedRecordReader::open(name);
     if (!records) return records.diag();
@@ -127,7 +127,7 @@ class ConformRun {
       }
       for (const StageQuestion& q :
            questions_of_record(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
-        if (!is_wanted(q.stage)) continue;
+        if (!is_selected_stage(q.stage)) continue;
         if (auto status = ask_stage_question(*record, file.header(), q, name.file); !status) return status;
         if (report_.end_reason.empty()) report_.end_reason = port_.stop_reason();
         if (!report_.end_reason.empty()) break;
@@ -150,13 +150,13 @@ class ConformRun {
   }
 
  private:
-  bool is_wanted(const std::string& stage) {
+  bool is_selected_stage(const std::string& stage) {
     recorded_stages_.insert(stage);
     const NameChoice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
     return plan_.stage.empty() || is_name_of_choice(plan_.stage, choice) || (stage_row_ && stage_row_->name == stage);
   }
 
-  ConformCounts& counts_of(const std::string& stage) {
+  ConformCounts& counts_of_stage(const std::string& stage) {
     for (auto& [name, counts] : report_.stage_counts)
       if (name == stage) return counts;
     return report_.stage_counts.emplace_back(stage, ConformCounts()).second;
@@ -179,9 +179,9 @@ class ConformRun {
     auto asked = question_json(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
-    AnswerVerdict verdict = answer_verdict(r, q, *asked, file, difference);
+    AnswerVerdict verdict = ask_for_verdict(r, q, *asked, file, difference);
     if (session_.is_cancelled()) return report_.end_reason = "cancelled", Unit{};
-    ConformCounts& counts = counts_of(q.stage);
+    ConformCounts& counts = counts_of_stage(q.stage);
     counts.count_of_verdict(verdict)++;
     report_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
     if (plan_.keeps_differences) report_.answers.back().difference = difference;
@@ -199,15 +199,15 @@ class ConformRun {
   }
 
   // Sends the question `q`, whose JSON is `asked`. Sets `difference` to the difference or the error.
-  AnswerVerdict answer_verdict(const GoldenRecord& r, const StageQuestion& q, const std::string& asked,
-                               const std::string& file, std::string& difference) {
+  AnswerVerdict ask_for_verdict(const GoldenRecord& r, const StageQuestion& q, const std::string& asked,
+                                const std::string& file, std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
     auto answer =
         catch_failures([&] { return read_answer(*line, q.expected_kind == StageQuestion::ExpectedKind::Source); });
     if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
-    port_.note_answer();
+    port_.note_valid_answer();
     if (!answer->error.empty()) return error("error: " + answer->error);
     if (answer->produced_text.empty()) return AnswerVerdict::NotSupported;
     auto compared = compare_answer(r, q, answer->produced_text, file);
@@ -272,7 +272,7 @@ class ConformRun {
   // Returns "" if there is no difference.
   Result<std::string> compare_answer(const GoldenRecord& r, const StageQuestion& q, const std::string& answer,
                                      const std::string& file) {
-    const bool to_the_letter = plan_.comparison == ConformComparison::Text;
+    const bool compares_text = plan_.comparison == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
       Result<std::string> wanted = of(q.expected_text, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
@@ -284,12 +284,12 @@ class ConformRun {
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.comparison == ConformComparison::Values) return compare_values(r, q, answer, file);
     if (q.expected_kind == StageQuestion::ExpectedKind::List)
-      return texts([&](auto text, auto& of) { return listing_text(text, of, to_the_letter, producer_); });
+      return texts([&](auto text, auto& of) { return listing_text(text, of, compares_text, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
-    auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
-    if (!difference || !difference->empty() || (to_the_letter && q.expected_json.empty())) return difference;
+    auto difference = compares_text ? texts(pyrendered) : Result(std::string());
+    if (!difference || !difference->empty() || (compares_text && q.expected_json.empty())) return difference;
     // Accept tinygrad's own text, although it omits facts that q.expected_json has.
-    if (to_the_letter && detect_input_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
+    if (compares_text && detect_input_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
       return std::string();
     // pyrender omits some dtypes, so that different graphs may have the same text
     return catch_failures([&]() -> std::string {
@@ -302,7 +302,7 @@ class ConformRun {
     });
   }
 
-  static VariableValues largest_values(UOp ast) {
+  static VariableValues largest_variable_values(UOp ast) {
     VariableValues out;
     for (UOp u : toposort(ast))
       if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
@@ -334,10 +334,11 @@ class ConformRun {
     if (q.expected_kind == StageQuestion::ExpectedKind::List)
       if (auto order = listing_text(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
-    RunReport report = run_kernel(imports, *loaded,
-                                  {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
-                                   .device = {.name = "REF"},
-                                   .compare = {.reference_device = file + "#" + r.id}});
+    RunReport report =
+        run_kernel(imports, *loaded,
+                   {.input = {.name = file + "#" + r.id, .variables = largest_variable_values(ast->root)},
+                    .device = {.name = "REF"},
+                    .compare = {.reference_device = file + "#" + r.id}});
     if (report.is_kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
     report.repeat_command.clear();  // `tgc run` does not have the answer
@@ -363,7 +364,7 @@ Result<ConformReport> run_conformance(const Session& session, const std::vector<
   PortClient port(session, plan);
   ConformRun run(session, plan, port, out);
   for (const std::string& spec : goldens)
-    if (auto status = run.ask_all(spec); !status) return status.diag();
+    if (auto status = run.ask_about_records(spec); !status) return status.diag();
   if (auto status = run.check_stage_name(); !status) return status.diag();
   if (out.end_reason.empty()) out.end_reason = port.stop_reason(true);
   return out;
@@ -373,9 +374,9 @@ namespace {
 
 // Compiles the AST of a record by the native pipeline, to get facts that the recorded texts omit. Stops at the first
 // stage that fails, is unknown, or has a graph that does not print like the recorded one.
-class NativeGraphs {
+class NativeCompilation {
  public:
-  NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
+  NativeCompilation(const GoldenRecord& r, const GoldenHeader& header) {
     if (detect_input_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_of_recording(settings_of(header, r));
     if (!settings) return;
@@ -406,7 +407,7 @@ class NativeGraphs {
 }  // namespace
 
 std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
-  NativeGraphs native(r, header);
+  NativeCompilation native(r, header);
   std::vector<StageQuestion> out;
   std::string before = r.ast_full.value_or(r.ast);
   std::optional<std::string_view> recorded = before;  // graph before the stage; nullopt if tinygrad could not print it

@@ -28,10 +28,10 @@ struct DiffInput {
   std::vector<CompileRun> runs;
 };
 
-struct CommonStage {
+struct ComparedStage {
   std::string name;
   std::string target;  // the target that the header of a graph names; may be empty
-  bool is_text = false;  // the result is compared line by line, and not as a graph
+  bool is_compared_as_text = false;  // the result is compared line by line, and not as a graph
 };
 
 // The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal ids and matching targets are
@@ -89,7 +89,7 @@ Result<CompileRun> recompile_run(const CompileRun& recorded) {
   if (!known) return known.diag();
   CompileRun out{recorded.id, recorded.target, recorded.file, recorded.settings, {recorded.texts[0]}};
   bool kernels = false;
-  for (const RunText& t : recorded.texts) {
+  for (const StageText& t : recorded.texts) {
     kernels |= t.stage.starts_with("kernel ");
     const StageRow* row = find_stage_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
@@ -127,7 +127,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
 
 // Returns the result of `stage` in the only run of `side` or, if it has several, in the only run with the target
 // `target`. Returns a graph unchanged.
-Result<DiffInput> stage_graph(DiffInput side, const std::string& stage, const std::string& target) {
+Result<DiffInput> stage_result(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
     std::erase_if(side.runs, [&](const CompileRun& r) { return r.target != target; });
@@ -137,7 +137,7 @@ Result<DiffInput> stage_graph(DiffInput side, const std::string& stage, const st
                                                    " records, and one stage is compared of one record alone",
                 .file = side.file,
                 .expected = "FILE#ID"};
-  for (const RunText& t : side.runs[0].texts)
+  for (const StageText& t : side.runs[0].texts)
     if (t.stage == stage)
       return DiffInput{.is_graph = true, .text = t.text, .file = side.runs[0].file, .producer = side.runs[0].producer};
   return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
@@ -160,11 +160,11 @@ Result<DiffInput> recompile_input(const DiffInput& side) {
 }
 
 // Returns the stage to compare: `asked` (--stage) or, if it is empty, the stage that the graph names, or the AST.
-Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
+Result<ComparedStage> choose_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
   if (!asked.empty() && a.is_graph && b.is_graph)
     return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",
                 .expected = "golden records, or a folder of `tgc dump --stage=all -o`"};
-  CommonStage out{asked, ""};
+  ComparedStage out{asked, ""};
   std::string file;
   for (const DiffInput* side : {&a, &b}) {
     if (!side->is_graph) continue;
@@ -179,19 +179,19 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   if (out.name.starts_with("kernel ") || (a.is_graph && b.is_graph)) return out;
   for (const DiffInput* side : {&a, &b})
     for (const CompileRun& run : side->runs)
-      for (const RunText& t : run.texts)
+      for (const StageText& t : run.texts)
         if (t.stage == out.name || slug_of_stage(t.stage) == out.name)
-          return CommonStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
+          return ComparedStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
   const StageRow* row = find_stage_row(out.name);
   const bool is_text = row && row->output && row->name != "linear";  // a linear list is compared like a graph
-  if (row) return CommonStage{std::string(row->name), out.target, is_text};
+  if (row) return ComparedStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage_error(out.name);
   unknown.file = file;
   return unknown;
 }
 
 DiffInput keep_only_stage(DiffInput side, const std::string& stage) {
-  for (CompileRun& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
+  for (CompileRun& run : side.runs) std::erase_if(run.texts, [&](const StageText& t) { return t.stage != stage; });
   return side;
 }
 
@@ -221,14 +221,14 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
   return out;
 }
 
-class DiffRun {
+class DiffCommand {
  public:
-  DiffRun(const Session& session, const std::string& a, const std::string& b, const DiffPlan& plan)
+  DiffCommand(const Session& session, const std::string& a, const std::string& b, const DiffPlan& plan)
       : session_(session), spec_a_(a), spec_b_(b), plan_(plan) {}
 
   DiffReport run() {
     options_ = DiffOptions::parse_ignore_list(plan_.ignored_differences).value_or_throw();
-    renames_ = requested_renames(plan_.renames_file).value_or_throw();
+    renames_ = read_requested_renames(plan_.renames_file).value_or_throw();
     if (plan_.stage.empty() && are_recordings(spec_a_, spec_b_)) return compare_recordings();
     Session session = session_;
     session.num_jobs = 1;
@@ -236,14 +236,15 @@ class DiffRun {
     DiffInput b = (spec_b_.empty() ? recompile_input(a) : open_diff_input(session, spec_b_)).value_or_throw();
     const bool are_runs = !a.is_graph && !b.is_graph;
     if (are_runs && plan_.stage.empty()) return compare_runs(a, b);
-    CommonStage stage = common_stage(a, b, plan_.stage).value_or_throw();
+    ComparedStage stage = choose_stage(a, b, plan_.stage).value_or_throw();
     stage_ = stage.name;
-    if (are_runs && stage.is_text) return compare_runs(keep_only_stage(a, stage_), keep_only_stage(b, stage_));
+    if (are_runs && stage.is_compared_as_text)
+      return compare_runs(keep_only_stage(a, stage_), keep_only_stage(b, stage_));
     if (!plan_.is_quiet && !plan_.as_json && a.is_graph != b.is_graph)
       session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? spec_b_ : spec_a_));
     const DiffInput graph_a =
-        stage_graph(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
-    return compare_graphs(graph_a, stage_graph(b, stage_, stage.target).value_or_throw());
+        stage_result(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
+    return compare_graphs(graph_a, stage_result(b, stage_, stage.target).value_or_throw());
   }
 
  private:
@@ -344,7 +345,7 @@ class DiffRun {
 
 Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
                                const DiffPlan& plan) {
-  return catch_failures([&] { return DiffRun(session, a, b, plan).run(); });
+  return catch_failures([&] { return DiffCommand(session, a, b, plan).run(); });
 }
 
 }  // namespace tgc

@@ -27,10 +27,10 @@ struct RecordDigest {
   // `name`: of a kernel its own; of a schedule the function of tinygrad that made it
   std::string id, target, name;
   std::string asked_by;  // the lines of the program for which the kernel was made
-  std::string nodes;  // number of nodes of the AST, as text
-  size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
-  size_t ast = 0;  // hash of the AST's text
-  size_t all_texts = 0;  // hash of all texts that are compared
+  std::string num_nodes_text;  // number of nodes of the AST, as text
+  size_t source_hash = 0;  // hash of the source without the kernel's name; 0 if there is no source
+  size_t ast_hash = 0;  // hash of the AST's text
+  size_t text_hash = 0;  // hash of all texts that are compared
 };
 
 struct RecordingIndex {
@@ -55,18 +55,18 @@ RecordDigest digest_record(const GoldenLine& line, const std::string& file, bool
   RecordDigest e;
   std::string_view source;  // as a JSON string, with its quotes
   std::string function;
-  JsonScanner in(line.text, file, line.line);
+  JsonScanner in(line.text, file, line.line_number);
   in.object([&](std::string_view key) {
     std::string what(key);
     if (what == "id") e.id = in.string();
     else if (what == "target") e.target = in.string();
     else if (what == "what") e.name = in.string();
     else if (what == "asked_by") e.asked_by = in.skip_any();
-    else if (what == "ast") e.ast = mix_hash(1, in.skip_any());
-    else if (what == "stages" && !skips_stages) e.all_texts = mix_hash(e.all_texts, in.skip_any());
-    else if (what == "source") e.all_texts = mix_hash(e.all_texts, source = in.skip_any());
-    else if (what == "nodes") e.nodes = in.skip_any();
-    else if (what == "kernels" && !skips_stages) e.all_texts = mix_hash(e.all_texts, in.skip_any());
+    else if (what == "ast") e.ast_hash = mix_hash(1, in.skip_any());
+    else if (what == "stages" && !skips_stages) e.text_hash = mix_hash(e.text_hash, in.skip_any());
+    else if (what == "source") e.text_hash = mix_hash(e.text_hash, source = in.skip_any());
+    else if (what == "nodes") e.num_nodes_text = in.skip_any();
+    else if (what == "kernels" && !skips_stages) e.text_hash = mix_hash(e.text_hash, in.skip_any());
     else if (what == "program" && in.peek_type() == JsonScanner::Type::Object)
       in.object([&](std::string_view field) {
         if (field == "name") e.name = plain_kernel_name(in.string());
@@ -75,8 +75,8 @@ RecordDigest digest_record(const GoldenLine& line, const std::string& file, bool
       });
     else in.skip_any();
   });
-  if (source.size() > 2) e.source = mix_hash(2, mask_kernel_name(std::string(source), function));
-  e.all_texts = (e.all_texts ^ (skips_stages ? 0 : e.ast)) * 31 + 1;
+  if (source.size() > 2) e.source_hash = mix_hash(2, mask_kernel_name(std::string(source), function));
+  e.text_hash = (e.text_hash ^ (skips_stages ? 0 : e.ast_hash)) * 31 + 1;
   return e;
 }
 
@@ -122,14 +122,16 @@ std::vector<size_t> pair_records(const RecordingIndex& a, const RecordingIndex& 
       found->second.pop_back();
     }
   };
-  pair_by([&](const RecordDigest& e) { return with_target(e, e.id + "\n" + std::to_string(e.ast)); });
-  pair_by([&](const RecordDigest& e) { return with_target(e, std::to_string(e.ast)); });
-  pair_by([&](const RecordDigest& e) { return e.source ? with_target(e, std::to_string(e.source)) : std::string(); });
+  pair_by([&](const RecordDigest& e) { return with_target(e, e.id + "\n" + std::to_string(e.ast_hash)); });
+  pair_by([&](const RecordDigest& e) { return with_target(e, std::to_string(e.ast_hash)); });
+  pair_by([&](const RecordDigest& e) {
+    return e.source_hash ? with_target(e, std::to_string(e.source_hash)) : std::string();
+  });
   auto by = [&](const RecordDigest& e, const std::string& what) { return what.empty() ? what : with_target(e, what); };
   pair_by(
       [&](const RecordDigest& e) { return e.name.empty() || e.asked_by.empty() ? "" : by(e, e.asked_by + e.name); });
   pair_by([&](const RecordDigest& e) { return by(e, e.asked_by); });
-  pair_by([&](const RecordDigest& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
+  pair_by([&](const RecordDigest& e) { return e.name.empty() ? "" : by(e, e.num_nodes_text + e.name); });
   pair_by([&](const RecordDigest& e) { return by(e, e.name); });
   auto has_lines = [](const RecordingIndex& index) {
     return std::ranges::any_of(index.digests, [](const RecordDigest& e) { return !e.asked_by.empty(); });
@@ -147,9 +149,9 @@ std::vector<size_t> pair_records(const RecordingIndex& a, const RecordingIndex& 
 
 // ---- comparing two paired records whose texts differ
 
-class PairDiff {
+class RecordPairDiff {
  public:
-  PairDiff(const ReplayDiffPlan& plan, const RenameTable& renames, const GoldenHeader& a, const GoldenHeader& b)
+  RecordPairDiff(const ReplayDiffPlan& plan, const RenameTable& renames, const GoldenHeader& a, const GoldenHeader& b)
       : plan_(plan), renames_(renames), header_a_(a), header_b_(b) {}
 
   Result<ReplayPair> run(const GoldenLine& in_a, const std::string& file_a, const GoldenLine& in_b,
@@ -183,7 +185,7 @@ class PairDiff {
                         const std::string& file_b) const {
     CompileRun run_a = run_of_record(a, header_a_, file_a + "#" + a.id),
                run_b = run_of_record(b, header_b_, file_b + "#" + b.id);
-    for (CompileRun* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
+    for (CompileRun* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const StageText& t) { return !t.is_graph; });
     auto diff = catch_failures(
         [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
     if (!diff || diff->is_same) return diff ? Status(Unit{}) : Status(diff.diag());
@@ -252,13 +254,13 @@ std::string digest_label(const RecordDigest& e) { return e.id + (e.name.empty() 
 Status compare_records(const RecordingIndex& a, const RecordingIndex& b, const std::vector<size_t>& partner,
                        const ReplayDiffPlan& plan, const RenameTable& renames, const Session& session,
                        ReplayDiff& out) {
-  PairDiff diff(plan, renames, a.header, b.header);
+  RecordPairDiff diff(plan, renames, a.header, b.header);
   auto reader_a = NamedRecordReader::open(InputName::parse(a.file)),
        reader_b = NamedRecordReader::open(InputName::parse(b.file));
   if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
   std::vector<bool> wanted(b.digests.size());
   auto differs = [&](size_t i) {
-    return partner[i] != kNone && a.digests[i].all_texts != b.digests[partner[i]].all_texts;
+    return partner[i] != kNone && a.digests[i].text_hash != b.digests[partner[i]].text_hash;
   };
   for (size_t i = 0; i < partner.size(); i++)
     if (differs(i)) wanted[partner[i]] = true;
@@ -295,16 +297,16 @@ Status compare_records(const RecordingIndex& a, const RecordingIndex& b, const s
 // Describes a recording, for example "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
 std::string describe_recording(const RecordingIndex& index) {
   if (index.digests.empty()) return index.file + ": no records";
-  constexpr size_t kMost = 3, kLongest = 60;
+  constexpr size_t kMaxNames = 3, kLongest = 60;
   std::string out = index.file + ": " + count_text(index.digests.size(), "record");
   size_t n = 0;
   for (const std::string& target : targets_of(index)) {
     if (target.empty()) continue;
-    out += n == 0 ? " for " : n < kMost ? ", " : n == kMost ? ", ..." : "";
-    if (n++ < kMost) out += target.size() > kLongest ? target.substr(0, kLongest) + "..." : target;
+    out += n == 0 ? " for " : n < kMaxNames ? ", " : n == kMaxNames ? ", ..." : "";
+    if (n++ < kMaxNames) out += target.size() > kLongest ? target.substr(0, kLongest) + "..." : target;
   }
-  for (size_t i = 0; i < std::min(kMost, index.digests.size()); i++) out += (i ? ", " : ": ") + index.digests[i].id;
-  return out + (index.digests.size() > kMost ? ", ..." : "");
+  for (size_t i = 0; i < std::min(kMaxNames, index.digests.size()); i++) out += (i ? ", " : ": ") + index.digests[i].id;
+  return out + (index.digests.size() > kMaxNames ? ", ..." : "");
 }
 
 }  // namespace
@@ -315,7 +317,7 @@ bool are_recordings(const std::string& a, const std::string& b) {
     InputName name = InputName::parse(spec);
     if (name.file == "-") return false;
     auto lines = LineReader::open(name.file);
-    GoldenLine first{.line = 1};
+    GoldenLine first{.line_number = 1};
     if (!lines || !(*lines)->next_line_text(first.text) || detect_input_kind(first.text) != InputKind::Golden)
       return false;
     auto header = parse_golden_header(first, name.file);
@@ -340,7 +342,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
                 .expected = "two of " + of_a->header.level + " records"};
   ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
   RenameTable renames = RenameTable::for_releases(release_of(out.producer_a), release_of(out.producer_b));
-  auto asked = requested_renames(plan.renames_file);
+  auto asked = read_requested_renames(plan.renames_file);
   if (!asked) return asked.diag();
   if (*asked) renames = std::move(**asked);
   const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
@@ -373,17 +375,17 @@ struct StageRewrites {
   std::vector<Rewrite> matches;
   std::set<std::string> rule_locations;
   UOpMap<uint8_t> rewritten_nodes;
-  UOpMap<uint8_t> survivors;          // the nodes of the stage's result
+  UOpMap<uint8_t> result_nodes;          // the nodes of the stage's result
 
   StageRewrites(std::vector<Rewrite> all, const std::string& stage, UOp result)
-      : rewritten_nodes(result.graph()), survivors(result.graph()) {
+      : rewritten_nodes(result.graph()), result_nodes(result.graph()) {
     for (Rewrite& m : all) {
       if (!m.stage || stage_name(std::string(m.stage->name)) != stage) continue;
       rule_locations.insert(m.source_location);
       if (!is_ops_py_rewrite(m)) rewritten_nodes[m.before] = 1;
       matches.push_back(std::move(m));
     }
-    for (UOp u : toposort(result)) survivors[u] = 1;
+    for (UOp u : toposort(result)) result_nodes[u] = 1;
   }
 
   std::vector<Rewrite> rule_rewrites() const {
@@ -395,7 +397,7 @@ struct StageRewrites {
   // Returns the match that made the difference, by a rule that matched only in this recording; null if there is none.
   // Prefers, first, a match that does not depend on matches that `other` lacks; second, a match of a node that `other`
   // has in the stage; third, a match of the stage itself over a nested one.
-  const Rewrite* first_missing_in(const StageRewrites& other) const {
+  const Rewrite* first_match_missing_in(const StageRewrites& other) const {
     if (matches.empty()) return nullptr;
     Graph& graph = matches[0].before.graph();
     UOpMap<UOp> made_there(graph);
@@ -414,7 +416,7 @@ struct StageRewrites {
       for (UOp u : toposort(m.after))
         if (!seen.find(u)) (is_common ? seen : made_here)[u] = 1;
       if (is_ops_py_rewrite(m) || other.rule_locations.contains(m.source_location)) continue;
-      const bool is_there = other.survivors.find(m.before) || other.rewritten_nodes.find(m.before);
+      const bool is_there = other.result_nodes.find(m.before) || other.rewritten_nodes.find(m.before);
       const std::tuple rank{follows, !is_there, m.depth};
       if (!found || rank < least) found = &m, least = rank;
     }
@@ -449,7 +451,7 @@ ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const s
   auto of_a = read_rewrites(result_a.graph(), a, producer, ""), of_b = read_rewrites(result_a.graph(), b, producer, "");
   if (!of_a || !of_b) return {};
   const StageRewrites in_a(std::move(*of_a), stage, result_a), in_b(std::move(*of_b), stage, result_b);
-  const Rewrite *only_a = in_a.first_missing_in(in_b), *only_b = in_b.first_missing_in(in_a);
+  const Rewrite *only_a = in_a.first_match_missing_in(in_b), *only_b = in_b.first_match_missing_in(in_a);
   if (only_a && only_b) return {.rule = only_a->source_location + " -> " + only_b->source_location};
   if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->source_location};
   return first_rewrite_difference(in_a.rule_rewrites(), in_b.rule_rewrites());

@@ -45,24 +45,24 @@ CountsByName counts_by_op(const ReplayDiff& d) {
 
 std::string counts_table(std::string_view title, const CountsByName& counts) {
   if (counts.empty()) return {};
-  constexpr size_t kMost = 12;
+  constexpr size_t kMaxRows = 12;
   auto rows = sorted_by_count(counts);
   std::string out(title);
   out += '\n';
-  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row_text(rows[i].second, rows[i].first);
-  if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
+  for (size_t i = 0; i < std::min(rows.size(), kMaxRows); i++) out += count_row_text(rows[i].second, rows[i].first);
+  if (rows.size() > kMaxRows) out += "          and " + std::to_string(rows.size() - kMaxRows) + " more\n";
   return out;
 }
 
 // Returns a text such as "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an EXPAND and a RESHAPE were
 // removed.
 std::string causes_text(const std::vector<std::string>& causes) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMaxCauses = 8;
   std::string added, removed, others;
   size_t more = 0;
   for (size_t i = 0; i < causes.size(); i++) {
     auto add = [&](std::string& to, std::string_view what, std::string_view comma) {
-      if (i >= kMost) more++;
+      if (i >= kMaxCauses) more++;
       else to.append(to.empty() ? "" : comma).append(what);
     };
     std::string_view cause = causes[i];
@@ -84,11 +84,11 @@ size_t num_changes(const ReplayPair& p) {
 }
 
 std::string indented_beginning(const std::string& detail) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMaxLines = 12;
   std::string out;
   size_t n = 0;
   for (std::string_view line : lines_of(detail)) {
-    if (n++ == kMost) return out + "          ...\n";
+    if (n++ == kMaxLines) return out + "          ...\n";
     out.append("          ").append(line) += '\n';
   }
   return out;
@@ -100,11 +100,11 @@ std::string indented_beginning(const std::string& detail) {
 // group, and the pair with the fewest changes. If there are several pairs, the difference of this pair follows the
 // first row.
 std::string causes_table(const ReplayDiff& d) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMaxRows = 12;
   CountsByName left = counts_by_cause(d);
   if (left.empty()) return {};
   std::string out = "what differs there, and in how many (one may differ in several ways):\n";
-  for (size_t line = 0; line < kMost && !left.empty(); line++) {
+  for (size_t line = 0; line < kMaxRows && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
     CountsByName beside;  // by other cause: number of pairs that also have `cause`

@@ -77,7 +77,7 @@ class RecordCheck {
   }
 
  private:
-  bool is_wanted(std::string_view name) const {
+  bool is_selected(std::string_view name) const {
     return plan_.wanted_stages.contains(name) || (plan_.wanted_stages.contains(kGraphs) && !is_output(name));
   }
   static bool is_output(std::string_view name) {
@@ -94,11 +94,11 @@ class RecordCheck {
     report_.explanation = explanation;
   }
   void note_failure(std::string_view name, const Diag& diag) {
-    if (is_wanted(name)) add_verdict(name, CheckVerdict::Error);
+    if (is_selected(name)) add_verdict(name, CheckVerdict::Error);
     note_difference(name, "  " + diag.text() + "\n");
   }
   void note_skip(std::string_view name, const std::string& why) {
-    if (!is_wanted(name)) return;
+    if (!is_selected(name)) return;
     add_verdict(name, CheckVerdict::Skipped);
     note_difference(name, "  not compared: " + why + "\n");
   }
@@ -126,8 +126,8 @@ class RecordCheck {
         check_text(s.name, *s.text, s.pyrender.value_or(*s.text));
         continue;
       }
-      check_nodes(s.name, *s.text);
-      if (s.pyrender) check_letters(s.name, *s.text, *s.pyrender);
+      check_json_graph(s.name, *s.text);
+      if (s.pyrender) check_pyrender_text(s.name, *s.text, *s.pyrender);
     }
     if (record_.linear && plan_.wanted_stages.contains(kText)) check_listing(*record_.linear);
   }
@@ -149,16 +149,16 @@ class RecordCheck {
       else compare_texts(kForms, *written, text, true);
     }
   }
-  void check_nodes(const std::string& what, std::string_view json) {
+  void check_json_graph(const std::string& what, std::string_view json) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_);
     auto read = graph_from_json(graph, json, record_.id + " (" + what + ")");
     if (!read) return note_failure(kText, read.diag());
     compare_texts(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares tgc's pyrender text of the graph `json` with tinygrad's, `letters`, and checks that reading `letters`
+  // Compares tgc's pyrender text of the graph `json` with tinygrad's, `printed`, and checks that reading `printed`
   // gives the graph.
-  void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
+  void check_pyrender_text(const std::string& what, std::string_view json, std::string_view printed) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_), second(settings_);
     GraphReadReport report{.accepts_malformed_graphs = true};
@@ -166,16 +166,16 @@ class RecordCheck {
     auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
     if (!nodes) return note_failure(kText, nodes.diag());
     auto written = pyrender(nodes->root);
-    compare_texts("letters", written ? *written : written.diag().text(), letters, true);
-    GraphReadReport of_letters{.accepts_malformed_graphs = true, .producer = nodes->info.producer};
-    auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
-    std::string trouble = read ? difference_of_reading(nodes->root, read->root) : read.diag().text();
+    compare_texts("letters", written ? *written : written.diag().text(), printed, true);
+    GraphReadReport printed_report{.accepts_malformed_graphs = true, .producer = nodes->info.producer};
+    auto read = read_graph(second, InputKind::Pyrender, printed, name, &printed_report);
+    std::string trouble = read ? reread_difference(nodes->root, read->root) : read.diag().text();
     add_verdict("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) note_difference("letters read", "  " + what + ": " + trouble + "\n");
   }
   // Describes the first difference between `graph` and `read`, which was read from the pyrender text of `graph`; "" if
   // they are equal.
-  static std::string difference_of_reading(UOp graph, UOp read) {
+  static std::string reread_difference(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
     std::string out = difference->text + " when it is read";
@@ -249,9 +249,9 @@ class RecordCheck {
     if (!in) return in.diag();
     in->is_tensor_graph = !is_kernel();
     if (after) in->info.stage = after->name;
-    if (!optimizes_) optimizes_ = in->root.tag().is_none();
-    auto begun = Compilation::begin(std::move(*in),
-                                    {.target = record_.target, .should_optimize = after ? optimizes_ : std::nullopt});
+    if (!should_optimize_) should_optimize_ = in->root.tag().is_none();
+    auto begun = Compilation::begin(
+        std::move(*in), {.target = record_.target, .should_optimize = after ? should_optimize_ : std::nullopt});
     if (!begun) return begun.diag();
     if (plan_.traces_rewrites) set_observer(begun->graph(), &observer_);
     compilation_.emplace(std::move(*begun));
@@ -300,7 +300,7 @@ class RecordCheck {
     }
     if (record_.error) return check_refusal();
     if (is_kernel()) check_outputs();
-    else if (is_wanted(kKernels) || plan_.wanted_stages.contains(kSpec)) check_schedule();
+    else if (is_selected(kKernels) || plan_.wanted_stages.contains(kSpec)) check_schedule();
   }
 
   bool compares_beyond_text() const {
@@ -310,19 +310,19 @@ class RecordCheck {
   }
   // Returns false if the plan compares neither the stage `name` nor anything after it.
   bool needs_stages_from(std::string_view name) const {
-    if (plan_.wanted_stages.contains(kSpec) || (!is_kernel() && is_wanted(kKernels))) return true;
+    if (plan_.wanted_stages.contains(kSpec) || (!is_kernel() && is_selected(kKernels))) return true;
     bool reached = false;
     for (const RecordedStage& s : stages_) {
       reached |= s.name == name;
-      if (reached && s.kind == RecordedStage::Kind::Stage && is_wanted(s.name)) return true;
+      if (reached && s.kind == RecordedStage::Kind::Stage && is_selected(s.name)) return true;
     }
-    if (std::ranges::any_of(kRecordOutputs, [&](std::string_view o) { return is_wanted(o); })) return true;
+    if (std::ranges::any_of(kRecordOutputs, [&](std::string_view o) { return is_selected(o); })) return true;
     return record_.error.has_value() && plan_.wanted_stages.contains(kGraphs);
   }
 
   void check_stage(const RecordedStage& s) {
     const StageRow* row = find_stage_row(s.name);
-    if (!plan_.isolates_stages || is_wanted(s.name)) run_stage(s, row);
+    if (!plan_.isolates_stages || is_selected(s.name)) run_stage(s, row);
     if (!s.text) return;
     last_recorded_text_ = *s.text;
     if (row) last_recorded_stage_ = row;
@@ -333,14 +333,14 @@ class RecordCheck {
     if (!row) stop_compilation("tgc has no stage '" + s.name + "'");
     if (!compilation_) return note_skip(s.name, stop_reason_);
     UOp before = compilation_->current_graph();
-    if (!is_wanted(s.name)) has_recorded_text_ = false;
+    if (!is_selected(s.name)) has_recorded_text_ = false;
     // Runs *row, and the stages before it that the record does not have because they change nothing.
     if (auto status = compilation_->run_through_stage(*row); !status) {
       note_failure(s.name, status.diag());
       return stop_compilation("the stage '" + s.name + "' failed");
     }
     check_spec(s.name, compilation_->current_graph(), Spec::Full);
-    if (is_wanted(s.name)) compare_graph(s, before);
+    if (is_selected(s.name)) compare_graph(s, before);
   }
 
   void compare_graph(const RecordedStage& s, UOp before) {
@@ -377,7 +377,7 @@ class RecordCheck {
     if (compilation_ && plan_.wanted_stages.contains(kSpec) && compilation_->list())
       check_spec("linear", *compilation_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
-      if (!is_wanted(name)) continue;
+      if (!is_selected(name)) continue;
       const RecordedStage* recorded = stages_.find_stage(name);
       auto expected = recorded ? recorded->text : std::nullopt;
       if (!expected && !(name == "source" && record_.source_error)) continue;
@@ -403,7 +403,7 @@ class RecordCheck {
     for (size_t i = 0; i < schedule->items.size(); i++)
       if (UOp ast = schedule->items[i].ast; ast.is(Op::SINK))
         check_spec("kernel " + std::to_string(i), ast, Spec::Kernel);
-    if (!is_wanted(kKernels)) return;
+    if (!is_selected(kKernels)) return;
     auto ours = golden_kernels(*schedule);
     if (!ours) return note_failure(kKernels, ours.diag());
     std::map<std::string, int64_t> values(schedule->var_vals.begin(), schedule->var_vals.end());
@@ -421,7 +421,8 @@ class RecordCheck {
   std::string stop_reason_;
   const StageRow* last_recorded_stage_ = nullptr;  // the last of tgc's stages so far that has a recorded text
   std::string_view last_recorded_text_;  // the last recorded text so far, of the AST or of a graph after a stage
-  std::optional<bool> optimizes_;  // whether the optimizer chooses opts for the AST; set by the first begin_compile()
+  // whether the optimizer chooses opts for the AST; set by the first begin_compile()
+  std::optional<bool> should_optimize_;
   bool has_recorded_text_ = false;  // tgc's current graph is known to have the text `last_recorded_text_`
 };
 

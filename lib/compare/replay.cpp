@@ -53,7 +53,7 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
   if (!passes) return std::optional<RecordReport>();
   auto report = checker.check(header, *record, plan.check_plan);
   if (!report) return report.diag();
-  report->line = line.line;
+  report->line = line.line_number;
   return std::optional(std::move(*report));
 }
 
@@ -113,7 +113,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!more) return more.diag();
     if (session.is_cancelled()) return Diag{"cancelled"};
     if (!*more) break;
-    if (!plan.shard.has_item(line.line)) continue;
+    if (!plan.shard.has_item(line.line_number)) continue;
     found = true;
     auto check = [&, line = std::move(line)] { return check_line(*checker, line, name.file, file.header(), plan); };
     auto done = [&](std::optional<RecordReport>&& report) {
@@ -161,7 +161,7 @@ void ReplaySummary::add_report(const RecordReport& report) {
   num_compared_ += report.is_compared();
   bool error = false;
   for (const CheckItem& item : report.items) {
-    counts_[item.name].count_verdict(item.verdict);
+    stage_counts_[item.name].count_verdict(item.verdict);
     error |= item.verdict == CheckVerdict::Error;
   }
   num_errors_ += error;
@@ -183,14 +183,14 @@ std::string ReplaySummary::text() const {
   std::string out = count_text(num_records_, "record") + ", " + std::to_string(num_identical_) + " identical";
   out += num_skipped_ ? ", " + std::to_string(num_skipped_) + " skipped\n" : "\n";
   size_t width = 5;
-  for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
+  for (auto& [name, c] : stage_counts_.items()) width = std::max(width, name.size());
   auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c,
                  const std::string& d) {
     out += formatted("  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(), c.c_str(), d.c_str());
   };
   auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
-  if (!counts_.items().empty()) row("stage", "same", "different", "error", "skipped");
-  for (auto& [name, c] : counts_.items())
+  if (!stage_counts_.items().empty()) row("stage", "same", "different", "error", "skipped");
+  for (auto& [name, c] : stage_counts_.items())
     row(name, number(c.num_same), number(c.num_different), number(c.num_errors), number(c.num_skipped));
   for (auto& [name, n] : first_differences_.items())
     out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
@@ -202,7 +202,7 @@ std::string ReplaySummary::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("records", num_records_).member("identical", num_identical_).member("errors", num_errors_);
     json.key("stages").object([&] {
-      for (auto& [name, c] : counts_.items())
+      for (auto& [name, c] : stage_counts_.items())
         json.key(name).object([&] {
           json.member("same", c.num_same).member("different", c.num_different);
           json.member("error", c.num_errors).member("skipped", c.num_skipped);
@@ -262,13 +262,13 @@ class LiveCheck {
     std::map<std::string, size_t> seen;  // by name: number of stages so far
     const RecordedStageTexts theirs(golden_record_), ours(live_record_);
     for (const RecordedStage& s : theirs)
-      if (s.kind != RecordedStage::Kind::Ast) check(s, find_stage(ours, s.name, seen[s.name]++));
-      else if (s.text && golden_record_.target.empty()) learn_buffers(s);
+      if (s.kind != RecordedStage::Kind::Ast) check_stage(s, find_stage(ours, s.name, seen[s.name]++));
+      else if (s.text && golden_record_.target.empty()) learn_buffer_numbers(s);
     return std::move(report_);
   }
 
  private:
-  bool is_wanted(const RecordedStage& s) const {
+  bool is_selected(const RecordedStage& s) const {
     using enum RecordedStage::Kind;
     if (plan_.wanted_stages.contains(kAll)) return true;
     const std::string_view group = s.kind == Stage ? kGraphs : s.kind == Kernel ? kKernels : std::string_view(s.name);
@@ -277,15 +277,15 @@ class LiveCheck {
            plan_.wanted_stages.contains(slug);
   }
 
-  // Returns stage number `before`, from 0, of the stages with this name; null if there is none.
-  static const RecordedStage* find_stage(const RecordedStageTexts& stages, std::string_view name, size_t before) {
+  // Returns stage number `index`, from 0, of the stages with this name; null if there is none.
+  static const RecordedStage* find_stage(const RecordedStageTexts& stages, std::string_view name, size_t index) {
     for (const RecordedStage& s : stages)
-      if (s.name == name && before-- == 0) return &s;
+      if (s.name == name && index-- == 0) return &s;
     return nullptr;
   }
 
-  void learn_buffers(const RecordedStage& ast) {
-    auto root = root_of(golden_record_, ast);
+  void learn_buffer_numbers(const RecordedStage& ast) {
+    auto root = read_root(golden_record_, ast);
     auto text = root ? write_graph(GraphFormat::Pyrender, *root) : Result<std::string>(root.diag());
     if (text) with_numbered_buffers(*text, known_buffer_numbers_, true);
   }
@@ -297,8 +297,8 @@ class LiveCheck {
     if (verdict != CheckVerdict::Same) note_difference(name, explanation);
   }
 
-  void check(const RecordedStage& recorded, const RecordedStage* made) {
-    if (!is_wanted(recorded)) return;
+  void check_stage(const RecordedStage& recorded, const RecordedStage* made) {
+    if (!is_selected(recorded)) return;
     const std::string name = recorded.kind == RecordedStage::Kind::Kernel ? std::string(kKernels) : recorded.name;
     if (!recorded.text && !full_text(golden_record_, recorded)) return;
     if (!made) return add_verdict(name, CheckVerdict::Different, "  this tinygrad does not make it\n");
@@ -307,7 +307,7 @@ class LiveCheck {
       return add_verdict(name, same ? CheckVerdict::Same : CheckVerdict::Different,
                          same ? "" : difference_text(*recorded.text, made->text.value_or("")));
     }
-    auto theirs = root_of(golden_record_, recorded), ours = root_of(live_record_, *made);
+    auto theirs = read_root(golden_record_, recorded), ours = read_root(live_record_, *made);
     if (!theirs || !ours)
       return add_verdict(name, CheckVerdict::Error, "  " + (theirs ? ours : theirs).diag().text() + "\n");
     if (*theirs == *ours) return add_verdict(name, CheckVerdict::Same, "");
@@ -336,7 +336,7 @@ class LiveCheck {
   }
 
   // All graphs are in one Graph, in which equal nodes are the same node.
-  Result<UOp> root_of(const GoldenRecord& record, const RecordedStage& s) {
+  Result<UOp> read_root(const GoldenRecord& record, const RecordedStage& s) {
     auto text = full_text(record, s);
     if (!text) text = s.text;
     if (!text) return Diag{"tinygrad could not print the graph"};

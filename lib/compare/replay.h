@@ -40,7 +40,7 @@ CiCase make_ci_case(const std::string& file, const RecordReport& report);
 
 // A map that iterates over its keys in the order of insertion.
 template <class T>
-class NamedTotals {
+class InsertionOrderedMap {
  public:
   T& operator[](const std::string& name) {
     auto [it, is_new] = item_indices_.emplace(name, items_.size());
@@ -72,8 +72,8 @@ class ReplaySummary {
     void count_verdict(CheckVerdict v);
   };
   size_t num_records_ = 0, num_identical_ = 0, num_errors_ = 0, num_compared_ = 0, num_skipped_ = 0;
-  NamedTotals<Counts> counts_;
-  NamedTotals<size_t> first_differences_, skip_reasons_;
+  InsertionOrderedMap<Counts> stage_counts_;
+  InsertionOrderedMap<size_t> first_differences_, skip_reasons_;
 };
 
 }  // namespace tgc

@@ -13,15 +13,15 @@ namespace tgc {
 
 namespace {
 
-using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
+using StagesByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
 
 // A new stage is inserted after the stage that precedes it in the pipeline.
-Status add_pipeline_stages(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
+Status add_pipeline_stages(RecordedStageList& list, StagesByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
   if (!stages) return stages.diag();
   std::list<ListedStage> own;  // the pipeline's stages, each once
-  StageByName own_by_name;
+  StagesByName own_by_name;
   for (const Pipeline::Stage& s : *stages) {
     if (s.row->kind == Kind::Ast) continue;
     const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // a kernel of a schedule
@@ -84,7 +84,7 @@ std::string RecordedStageList::json() const {
 
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec) {
   RecordedStageList out;
-  StageByName listed;
+  StagesByName listed;
   Session as_recorded = session;
   as_recorded.overrides.uses_recorded_pipeline = true;
   auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
@@ -99,8 +99,8 @@ namespace {
 
 struct StageListRow {
   const StageRow* stage;
-  bool bottom_up;
-  std::optional<size_t> rules;  // nullopt if the stage has no rule set
+  bool is_bottom_up;
+  std::optional<size_t> num_rules;  // nullopt if the stage has no rule set
 };
 
 std::vector<StageListRow> stage_list_rows() {
@@ -110,8 +110,9 @@ std::vector<StageListRow> stage_list_rows() {
   for (const StageRow& s : stage_rows()) {
     if (s.kind == StageRow::Kind::Ast) continue;
     StageListRow row{&s, false, {}};
-    if (const RuleSet* rules = target ? rules_of_row(s, *target, graph) : nullptr) row.rules = rules->rules().size();
-    row.bottom_up = row.rules && ((s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up));
+    if (const RuleSet* rules = target ? rules_of_row(s, *target, graph) : nullptr)
+      row.num_rules = rules->rules().size();
+    row.is_bottom_up = row.num_rules && ((s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up));
     out.push_back(row);
   }
   return out;
@@ -127,7 +128,7 @@ std::string stage_list_json() {
       for (const StageListRow& r : stage_list_rows())
         json.start_line().object([&] {
           json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
-          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.bottom_up);
+          json.member("level", r.stage->level()).member("rules", r.num_rules).member("bottom_up", r.is_bottom_up);
           json.member("purpose", r.stage->help_text);
         });
       json.start_line();
@@ -139,8 +140,8 @@ std::string stage_list_text() {
   std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules", "what it does"}};
   for (const StageListRow& r : stage_list_rows())
     cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
-                     r.rules ? pad_count(std::to_string(*r.rules)) : "    -",
-                     std::string(r.stage->help_text) + (r.bottom_up ? "; bottom-up" : "")});
+                     r.num_rules ? pad_count(std::to_string(*r.num_rules)) : "    -",
+                     std::string(r.stage->help_text) + (r.is_bottom_up ? "; bottom-up" : "")});
   return table_text(cells);
 }
 

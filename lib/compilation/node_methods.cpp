@@ -18,7 +18,7 @@ std::vector<size_t> NodeMethods::method_indices(UOp u) const {
   const int64_t number = std::ranges::lower_bound(line_ends_, at) - line_ends_.begin() - 1;
   std::vector<size_t> out;
   for (size_t i = 0; i < tensor_methods_.size(); i++)
-    if (std::ranges::count(tensor_methods_[i].nodes, number)) out.push_back(i);
+    if (std::ranges::count(tensor_methods_[i].node_numbers, number)) out.push_back(i);
   return out;
 }
 

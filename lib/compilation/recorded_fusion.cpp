@@ -28,7 +28,7 @@ std::vector<size_t> reading_kernels(const std::vector<GoldenKernel>& kernels, si
 }
 
 bool is_copy_kernel(const GoldenKernel& k) {
-  return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY ");
+  return k.stored_value && k.stored_value->node_text.starts_with("Ops.COPY ");
 }
 
 // Returns the reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
@@ -40,15 +40,15 @@ StorageReason added_contiguous_reason(const std::string& op) {
 
 std::string kernel_text(const std::vector<GoldenKernel>& kernels, size_t i) {
   const GoldenKernel& k = kernels[i];
-  const GoldenStoredValue& stored = *k.stored_reasons;
+  const GoldenStoredValue& stored = *k.stored_value;
   const std::vector<size_t> readers = reading_kernels(kernels, i);
   const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy_kernel(kernels[r]); });
   const std::string user_operation = methods_text(k.metadata), made_by = methods_text(stored.made_by);
   std::string out = "\nkernel " + std::to_string(i) + (k.id.empty() ? "" : " (" + k.id + ")") +
                     (user_operation.empty() ? "" : ": " + user_operation) + "\n",
               why, remedy;
-  if (!stored.node.empty()) out += "  stores " + stored.node + (made_by.empty() ? "" : ", " + made_by) + "\n";
-  const std::string op = stored.node.substr(0, stored.node.find(' '));
+  if (!stored.node_text.empty()) out += "  stores " + stored.node_text + (made_by.empty() ? "" : ", " + made_by) + "\n";
+  const std::string op = stored.node_text.substr(0, stored.node_text.find(' '));
   for (const auto& r : stored.reasons) {
     const std::string by = r.requiring_op.empty() ? "" : "Ops." + r.requiring_op;
     const std::string added = is_copied && !stored.added_for_op.empty() ? "COPY" : stored.added_for_op;
@@ -73,12 +73,12 @@ std::string kernel_text(const std::vector<GoldenKernel>& kernels, size_t i) {
 
 std::string recorded_fusion_text(const GoldenRecord& record) {
   std::string out = record.id + ": " + count_text(record.kernels.size(), "kernel");
-  if (!record.kernels[0].stored_reasons)
+  if (!record.kernels[0].stored_value)
     return out +
            "; the reasons are not recorded: tinygrad had the schedule in its cache, or an older exporter was used\n";
   out += "\n";
   for (size_t i = 0; i < record.kernels.size(); i++)
-    if (record.kernels[i].stored_reasons) out += kernel_text(record.kernels, i);
+    if (record.kernels[i].stored_value) out += kernel_text(record.kernels, i);
   return out;
 }
 

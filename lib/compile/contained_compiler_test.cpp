@@ -85,11 +85,11 @@ TEST_CASE("compile worker: receives every member of a job") {
   write_member(out, job);
   std::string bytes = out.take_bytes();
   CompileJob read;
-  CHECK(members_of_job(read) != members_of_job(job));
+  CHECK(job_members(read) != job_members(job));
   ByteReader in(bytes);
   read_member(in, read);
   CHECK(in.empty());
-  CHECK(members_of_job(read) == members_of_job(job));
+  CHECK(job_members(read) == job_members(job));
 }
 
 }  // namespace tgc

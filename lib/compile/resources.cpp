@@ -51,10 +51,9 @@ std::optional<uint32_t> parse_uleb128(std::string_view line) {
   return uint32_t(out);
 }
 
-// Beginnings of x86-64 mnemonics that move, rearrange or zero vectors, after only_moves_vectors() has removed "v" and
-// most "p".
+// Beginnings of x86-64 mnemonics that move, rearrange or zero vectors, without "v", "p" or "vp" before them.
 constexpr std::string_view kMoves[] = {"mov", "broadcast", "insert", "extract", "perm", "unpck", "shuf", "xor", "blend",
-                                       "pinsr", "pextr", "zero", "unpack", "gather", "align", "pack"};
+                                       "insr", "extr", "zero", "gather", "align", "pack"};
 
 bool only_moves_vectors(std::string_view mnemonic) {
   if (mnemonic.starts_with("v")) mnemonic.remove_prefix(1);

@@ -129,7 +129,7 @@ Status BatchCompiler::add_graph(InputGraph graph) {
   return Unit{};
 }
 
-// The target is the recorded one, even if tgc does not know it.
+// Counts the kernel under the target that compiles its source; if there is none, under the recorded target.
 Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
   const GoldenRecord* record = graph.record.get();
   if (!record)

@@ -106,8 +106,8 @@ class DiffPrinter {
   void append_text_diff(const std::string& before, const std::string& after) {
     std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .uses_color = style_.uses_color});
     if (text.empty()) text = "the texts differ in the ends of their lines\n";
-    if (text == last_lines_) return append_line("    ", "the same lines differ");
-    last_lines_ = text;
+    if (text == last_line_diff_) return append_line("    ", "the same lines differ");
+    last_line_diff_ = text;
     for (std::string_view l : lines_of(text)) append_line("    ", l);
   }
 
@@ -126,12 +126,12 @@ class DiffPrinter {
     if (!c.grouped_lines.empty())
       head += " with " + count_text(c.grouped_lines.size(), "node") + " below";
     append_line("", head, kBold);
-    const bool read_the_same = c.before == c.after;
+    const bool has_same_text = c.before == c.after;
     auto [before, after] = shorten_to_difference(c.before, c.after);
     if (text) append_text_diff(literal_text(text->before), literal_text(text->after));
-    else if (read_the_same) append_line("    ", c.before);
-    if (!c.before.empty() && !read_the_same && !text) append_line("  - ", before, kRed);
-    if (!c.after.empty() && !read_the_same && !text) append_line("  + ", after, kGreen);
+    else if (has_same_text) append_line("    ", c.before);
+    if (!c.before.empty() && !has_same_text && !text) append_line("  - ", before, kRed);
+    if (!c.after.empty() && !has_same_text && !text) append_line("  + ", after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
     for (size_t i = 0; i < c.grouped_lines.size() && i < kMaxWithLines; i++)
       append_line(added ? "  +   " : "  -   ", c.grouped_lines[i], added ? kGreen : kRed);
@@ -141,7 +141,7 @@ class DiffPrinter {
   }
 
   DiffStyle style_;
-  std::string out_, last_lines_;
+  std::string out_, last_line_diff_;
 };
 
 }  // namespace
@@ -152,8 +152,8 @@ std::string diff_as_json(const GraphDiff& diff) {
   return json_object([&](JsonWriter& json) {
     auto change = [&](const NodeChange& c) {
       json.member("kind", kind_name(c.kind));
-      if (c.a >= 0) json.member("before", c.before);
-      if (c.b >= 0) json.member("after", c.after);
+      if (c.position_a >= 0) json.member("before", c.before);
+      if (c.position_b >= 0) json.member("after", c.after);
       if (!c.differences.empty()) {
         json.key("differences").array([&] {
           for (const PropertyDifference& d : c.differences)

@@ -17,7 +17,7 @@ std::string source_text(const DiffSide& side, UOp s) {
   return "%" + std::to_string(side.position_of(s));
 }
 
-std::string text_in_sentence(const DiffSide& side, UOp s) {
+std::string source_text_with_op(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.position_of(s)) ? text : text + " " + op_name(s);
 }
@@ -37,7 +37,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
 // Returns the nearest INDEX whose index or validity is computed from node `i`; the empty UOp if none is near.
-UOp index_above(const DiffSide& side, uint32_t i) {
+UOp nearest_index_user(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
     std::vector<uint32_t> next;
@@ -70,10 +70,10 @@ class GraphDiffer {
     for (uint32_t y = 0; y < b_.nodes.size(); y++) {
       if (b_.is_value(y)) continue;
       if (b_.matched_positions[y] >= 0) compare_nodes(uint32_t(b_.matched_positions[y]), y);
-      else if (is_own_change(b_, y)) add_grouped_change(b_, y, NodeChange::Kind::Added);
+      else if (is_separate_change(b_, y)) add_grouped_change(b_, y, NodeChange::Kind::Added);
     }
     for (uint32_t x = 0; x < a_.nodes.size(); x++)
-      if (!a_.is_value(x) && a_.matched_positions[x] < 0 && is_own_change(a_, x))
+      if (!a_.is_value(x) && a_.matched_positions[x] < 0 && is_separate_change(a_, x))
         add_grouped_change(a_, x, NodeChange::Kind::Removed);
     compare_root_values();
   }
@@ -92,7 +92,7 @@ class GraphDiffer {
 
   void compare_nodes(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
-    NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
+    NodeChange c{.kind = NodeChange::Kind::Changed, .position_a = int32_t(x), .position_b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
       if (before == after) after = "another " + after;
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
@@ -102,7 +102,7 @@ class GraphDiffer {
     if (!(labels_.compared_arg(u) == labels_.compared_arg(v))) compare_args(u, v, add);
     if (!(labels_.compared_tag(u) == labels_.compared_tag(v))) add("tag", u.tag().repr(), v.tag().repr());
     compare_sources(u, v, add);
-    compare_inner(u, v, add);
+    compare_kernel_asts(u, v, add);
     if (c.differences.empty()) return;
     c.before = node_as_line(a_, x);
     c.after = node_as_line(b_, y);
@@ -140,7 +140,7 @@ class GraphDiffer {
   template <class Add>
   void compare_sources(UOp u, UOp v, Add add) {
     auto su = u.src(), sv = v.src();
-    if (labels_.should_ignore_source_order(u)) return compare_gathered(u, v, add);
+    if (labels_.ignores_source_order(u)) return compare_unordered_sources(u, v, add);
     if (su.size() == sv.size()) {
       std::vector<size_t> wrong;
       for (size_t i = 0; i < su.size(); i++)
@@ -149,7 +149,8 @@ class GraphDiffer {
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
         if (!is_added(sv[i]) && !is_removed(su[i])) {
-          auto [before, after] = distinct_texts(text_in_sentence(a_, su[i]), su[i], text_in_sentence(b_, sv[i]), sv[i]);
+          auto [before, after] =
+              distinct_texts(source_text_with_op(a_, su[i]), su[i], source_text_with_op(b_, sv[i]), sv[i]);
           add(role_of_source(v, i), before, after);
         }
       return;
@@ -177,20 +178,20 @@ class GraphDiffer {
   }
 
   template <class Add>
-  void compare_gathered(UOp u, UOp v, Add add) {
-    std::vector<UOp> gone, come(v.src().begin(), v.src().end());
+  void compare_unordered_sources(UOp u, UOp v, Add add) {
+    std::vector<UOp> removed, added(v.src().begin(), v.src().end());
     for (UOp s : u.src()) {
-      auto found = std::find_if(come.begin(), come.end(), [&](UOp t) { return corresponds(s, t); });
-      if (found == come.end()) gone.push_back(s);
-      else come.erase(found);
+      auto found = std::find_if(added.begin(), added.end(), [&](UOp t) { return corresponds(s, t); });
+      if (found == added.end()) removed.push_back(s);
+      else added.erase(found);
     }
-    std::erase_if(gone, [&](UOp s) { return is_removed(s); });
-    std::erase_if(come, [&](UOp t) { return is_added(t); });
-    if (!gone.empty() || !come.empty()) add("sources", list_text(a_, gone), list_text(b_, come));
+    std::erase_if(removed, [&](UOp s) { return is_removed(s); });
+    std::erase_if(added, [&](UOp t) { return is_added(t); });
+    if (!removed.empty() || !added.empty()) add("sources", list_text(a_, removed), list_text(b_, added));
   }
 
   template <class Add>
-  void compare_inner(UOp u, UOp v, Add add) {
+  void compare_kernel_asts(UOp u, UOp v, Add add) {
     UOp s = NodeLabels::inner_ast(u), t = NodeLabels::inner_ast(v);
     if (!s || !t || is_same_graph(s, t, labels_)) return;
     GraphDiff inner = diff_graphs(s, t, labels_.options());
@@ -202,7 +203,7 @@ class GraphDiffer {
   }
 
   // Returns true if an added or removed node is reported as a change of its own.
-  static bool is_own_change(const DiffSide& side, uint32_t i) {
+  static bool is_separate_change(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() || std::any_of(side.users[i].begin(), side.users[i].end(),
                                                 [&](uint32_t u) { return side.matched_positions[u] >= 0; });
   }
@@ -210,9 +211,9 @@ class GraphDiffer {
   void add_grouped_change(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
     bool added = kind == NodeChange::Kind::Added;
     NodeChange c{.kind = kind};
-    (added ? c.b : c.a) = int32_t(top);
+    (added ? c.position_b : c.position_a) = int32_t(top);
     (added ? c.after : c.before) = node_as_line(side, top);
-    auto& covered = added ? covered_b_ : covered_a_;
+    auto& covered = added ? grouped_nodes_b_ : grouped_nodes_a_;
     covered.resize(side.nodes.size());
     std::vector<uint32_t> todo{top};
     covered[top] = 1;
@@ -222,7 +223,7 @@ class GraphDiffer {
       if (i != top) c.grouped_lines.push_back(node_as_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.position_of(s);
-        if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
+        if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_separate_change(side, k)) continue;
         covered[k] = 1;
         todo.push_back(k);
       }
@@ -233,7 +234,7 @@ class GraphDiffer {
         c.usage_text += ", ...";
         break;
       }
-      c.usage_text = "used by " + text_in_sentence(side, side.nodes[user]);
+      c.usage_text = "used by " + source_text_with_op(side, side.nodes[user]);
       append_counterpart(side, top, user, added, c.usage_text);
     }
     out_.changes.push_back(std::move(c));
@@ -245,13 +246,13 @@ class GraphDiffer {
     if (here.num_src() != there.num_src()) return;
     for (size_t i = 0; i < here.num_src(); i++)
       if (side.position_of(here.src(i)) == top)
-        text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
+        text += (added ? ", in place of " : ", where now stands ") + source_text_with_op(other, there.src(i));
   }
 
   // Returns the index expression around a changed node, if the expression changed and is short; else the node's users.
   std::string describe_usage(uint32_t x, uint32_t y) const {
-    UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
-    UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
+    UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? nearest_index_user(a_, x) : UOp();
+    UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? nearest_index_user(b_, y) : UOp();
     if (u && v) {
       std::string before = index_text(a_, u), after = index_text(b_, v);
       if (before != after && before.size() <= kMaxExpression && after.size() <= kMaxExpression)
@@ -259,7 +260,7 @@ class GraphDiffer {
     }
     const auto& users = b_.users[y];
     if (users.empty()) return {};
-    return "used by " + text_in_sentence(b_, b_.nodes[users[0]]) +
+    return "used by " + source_text_with_op(b_, b_.nodes[users[0]]) +
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
@@ -269,14 +270,15 @@ class GraphDiffer {
     if (!a_.is_value(x) && !b_.is_value(y)) return;
     if (a_.is_value(x) && b_.is_value(y) && a_.structure_hashes[x] == b_.structure_hashes[y]) return;
     if (a_.is_value(x) && !b_.is_value(y) && b_.matched_positions[y] < 0) {
-      out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_as_line(a_, x)});
+      out_.changes.push_back(
+          {.kind = NodeChange::Kind::Removed, .position_a = int32_t(x), .before = node_as_line(a_, x)});
       return;
     }
     auto [before, after] =
-        distinct_texts(text_in_sentence(a_, a_.root), a_.root, text_in_sentence(b_, b_.root), b_.root);
+        distinct_texts(source_text_with_op(a_, a_.root), a_.root, source_text_with_op(b_, b_.root), b_.root);
     out_.changes.push_back({.kind = NodeChange::Kind::Changed,
-                            .a = int32_t(x),
-                            .b = int32_t(y),
+                            .position_a = int32_t(x),
+                            .position_b = int32_t(y),
                             .before = node_as_line(a_, x),
                             .after = node_as_line(b_, y),
                             .differences = {{"value", before, after}}});
@@ -286,7 +288,7 @@ class GraphDiffer {
   DiffSide& b_;
   const NodeLabels& labels_;
   GraphDiff& out_;
-  std::vector<uint8_t> covered_a_, covered_b_;
+  std::vector<uint8_t> grouped_nodes_a_, grouped_nodes_b_;
 };
 
 }  // namespace

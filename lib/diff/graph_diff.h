@@ -17,7 +17,7 @@ struct PropertyDifference {
 struct NodeChange {
   enum class Kind : uint8_t { Changed, Added, Removed };
   Kind kind;
-  int32_t a = -1, b = -1;  // positions of the node in the two graphs; -1: not in this graph
+  int32_t position_a = -1, position_b = -1;  // positions of the node in the two graphs; -1: not in this graph
   std::string before, after;            // the node as a line of text; "" if the graph lacks it
   std::vector<PropertyDifference> differences;
   // nodes below this node that were added or removed together with it

@@ -37,7 +37,7 @@ Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
 
 std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide& side) {
   std::vector<UOp> out(u.src().begin(), u.src().end());
-  if (labels.should_ignore_source_order(u))
+  if (labels.ignores_source_order(u))
     std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) {
       return side.structure_hashes[side.position_of(x)] < side.structure_hashes[side.position_of(y)];
     });
@@ -115,11 +115,11 @@ Arg NodeLabels::compared_arg(UOp u) const {
   return graph_.record(arg.record_class(), items);
 }
 
-bool NodeLabels::should_ignore_source_order(UOp u) const {
+bool NodeLabels::ignores_source_order(UOp u) const {
   return !options_.compares_order && u.in(ops::Commutative | kGathers);
 }
 
-uint64_t NodeLabels::hash_labels(UOp u) const {
+uint64_t NodeLabels::label_hash(UOp u) const {
   uint64_t h = mix_hash(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
   return mix_hash(mix_hash(h, compared_arg(u).hash()), compared_tag(u).hash());
 }
@@ -167,8 +167,8 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
       if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
     }
     is_value_[i] = value;
-    if (labels.should_ignore_source_order(u)) std::sort(below.begin(), below.end());
-    uint64_t h = labels.hash_labels(u);
+    if (labels.ignores_source_order(u)) std::sort(below.begin(), below.end());
+    uint64_t h = labels.label_hash(u);
     for (uint64_t s : below) h = mix_hash(h, s);
     if (UOp inner = NodeLabels::inner_ast(u)) h = mix_hash(h, DiffSide(inner, labels).structure_hashes.back());
     structure_hashes[i] = h;
@@ -192,7 +192,7 @@ class GraphMatcher {
       pair_sources(x, y);
     }
     accept_candidates();
-    match_moved();
+    match_moved_subgraphs();
     match_by_neighbours();
   }
 
@@ -211,7 +211,7 @@ class GraphMatcher {
     auto [at, is_new] = candidate_indices_.try_emplace(uint64_t(x) << 32 | y, uint32_t(candidates_.size()));
     if (is_new) {
       candidates_.push_back({x, y, 0, uint32_t(candidates_.size())});
-      if (num_followed_a_[x]++ < kPartners && num_followed_b_[y]++ < kPartners) pair_queue_.emplace_back(x, y);
+      if (num_queued_a_[x]++ < kPartners && num_queued_b_[y]++ < kPartners) pair_queue_.emplace_back(x, y);
     }
     candidates_[at->second].votes++;
   }
@@ -265,7 +265,7 @@ class GraphMatcher {
         if (j >= end) continue;
         if (!same_label && (a_.is_value(sx[i]) || b_.is_value(sy[j]))) continue;
         used_x[i] = used_y[j] = 1;
-        pair_unlike(sx[i], sy[j]);
+        propose_most_similar_pair(sx[i], sy[j]);
       }
   }
 
@@ -279,7 +279,7 @@ class GraphMatcher {
 
   // Proposes at most one pair: `x` and `y`, or one of them and a source of the other if these are more similar, as
   // after an insertion.
-  void pair_unlike(uint32_t x, uint32_t y) {
+  void propose_most_similar_pair(uint32_t x, uint32_t y) {
     bool same_label = have_equal_labels(x, y);
     double best = similarity(x, y);
     uint32_t best_x = x, best_y = y;
@@ -338,7 +338,7 @@ class GraphMatcher {
   }
 
   // Matches equal subgraphs that moved within the graph, users before their sources.
-  void match_moved() {
+  void match_moved_subgraphs() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
       if (b_.matched_positions[y] < 0 && !b_.is_value(y)) left[b_.structure_hashes[y]].push_back(y);
@@ -395,7 +395,7 @@ class GraphMatcher {
   std::unordered_map<uint64_t, uint32_t> hash_counts_a_, hash_counts_b_;
   std::unordered_map<uint64_t, uint32_t>
       candidate_indices_;  // maps x << 32 | y to the index of this pair in candidates_
-  std::unordered_map<uint32_t, uint32_t> num_followed_a_, num_followed_b_;
+  std::unordered_map<uint32_t, uint32_t> num_queued_a_, num_queued_b_;
   std::vector<Candidate> candidates_;
   std::deque<std::pair<uint32_t, uint32_t>> pair_queue_;
 };

@@ -30,12 +30,12 @@ class NodeLabels {
     return a.op() == b.op() && a.dtype() == b.dtype() && compared_arg(a) == compared_arg(b) &&
            compared_tag(a) == compared_tag(b);
   }
-  uint64_t hash_labels(UOp u) const;
+  uint64_t label_hash(UOp u) const;
   Arg compared_arg(UOp u) const;
   Arg compared_tag(UOp u) const { return options_.compares_tags ? u.tag() : Arg(); }
   // Returns the root of the AST in the arg of a KERNEL; the empty UOp if `u` has none.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
-  bool should_ignore_source_order(UOp u) const;
+  bool ignores_source_order(UOp u) const;
   const DiffOptions& options() const { return options_; }
 
  private:

@@ -43,7 +43,7 @@ Shown changed(size_t a, std::string what) {
     if (d.changes.size() > 2) return false;
     for (const NodeChange& c : d.changes)
       for (const PropertyDifference& x : c.differences)
-        if (c.a == int32_t(a) && x.property_name.starts_with(what)) return true;
+        if (c.position_a == int32_t(a) && x.property_name.starts_with(what)) return true;
     return false;
   };
 }
@@ -63,7 +63,7 @@ Shown came(std::string op) {
 Shown went(size_t a) {
   return [=](const GraphDiff& d) {
     return d.changes.size() <= 2 && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
-             return c.kind == NodeChange::Kind::Removed && c.a == int32_t(a);
+             return c.kind == NodeChange::Kind::Removed && c.position_a == int32_t(a);
            });
   };
 }
@@ -154,7 +154,7 @@ class Mutator {
         [gone = at(u.src(i))](const GraphDiff& d) {
           return !d.changes.empty() && d.changes.size() <= 4 &&
                  std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
-                   return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
+                   return c.kind == NodeChange::Kind::Removed && c.position_a == int32_t(gone);
                  });
         });
   }
@@ -249,7 +249,7 @@ class Mutator {
     // the argument `true`: src(0), which replaces the node, is in the graph already
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
-        return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
+        return c.kind == NodeChange::Kind::Removed && c.position_a == int32_t(gone);
       });
     }, true);
   }

@@ -59,7 +59,7 @@ bool is_known_form(std::string_view name) {
 }
 
 // Returns the name or slot in a ParamArg, or the name in the arg of a DEFINE_VAR; other args unchanged.
-Arg slot_of(Arg a) {
+Arg name_or_slot_of_param(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
   RecordView record(a);
@@ -92,7 +92,7 @@ DType weak_dtype_of(Arg value, DType d) {
   }
 }
 
-bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
+bool is_weak_dtype(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
 
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
@@ -116,19 +116,19 @@ struct RenameTable::NodeParts {
   std::vector<UOp> src;
   Arg arg;
   bool is_older;
-  int64_t buffers = 0;  // number of BUFFERs converted before this node
+  int64_t num_buffers = 0;  // number of BUFFERs converted before this node
   UOp replacement = {};  // if set, replaces the node
 };
 
 void RenameTable::convert_to_common_form(Graph& graph, NodeParts& node) const {
-  auto has = [&](std::string_view form) { return forms_.find(form) != forms_.end(); };
+  auto has = [&](std::string_view form) { return converted_forms_.find(form) != converted_forms_.end(); };
   if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
   if (has("CONST") && !node.src.empty()) {
     const bool moves = OpSet{Op::RESHAPE, Op::EXPAND, Op::PERMUTE}.contains(node.op);
     if (moves && node.src[0].is_const()) return void(node.replacement = node.src[0]);
     const bool computes = (ops::Unary | ops::Binary).contains(node.op) && node.dtype != dtypes::bool_;
     auto is_int = [](DType d) { return d.repr() == "dtypes.weakint"; };
-    if (computes && std::ranges::all_of(node.src, is_weak, &UOp::dtype))
+    if (computes && std::ranges::all_of(node.src, is_weak_dtype, &UOp::dtype))
       node.dtype =
           dtypes::parse_any_release(std::ranges::all_of(node.src, is_int, &UOp::dtype) ? "weakint" : "weakfloat");
   }
@@ -157,11 +157,11 @@ void RenameTable::convert_to_common_form(Graph& graph, NodeParts& node) const {
       }
       break;
     case Op::PARAM:
-      node.arg = slot_of(node.arg);
+      node.arg = name_or_slot_of_param(node.arg);
       node.src.clear();
       break;
     case Op::BUFFER:
-      node.arg = node.buffers++;
+      node.arg = node.num_buffers++;
       node.src.clear();
       break;
     case Op::COPY:
@@ -250,7 +250,7 @@ Result<RenameTable> RenameTable::read(std::string_view text, std::string_view fi
   return out;
 }
 
-Result<std::optional<RenameTable>> requested_renames(const std::string& option) {
+Result<std::optional<RenameTable>> read_requested_renames(const std::string& option) {
   if (option.empty()) return std::optional<RenameTable>();
   if (option == "none") return std::optional(RenameTable());
   auto text = read_file(option);
@@ -264,12 +264,12 @@ Result<std::optional<RenameTable>> requested_renames(const std::string& option) 
 bool RenameTable::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
-                : kind == "value" ? &values_
+                : kind == "value" ? &arg_values_
                 : kind == "stage" ? &stages_
                 : kind == "field" ? &new_fields_
-                : kind == "form"  ? &forms_
+                : kind == "form"  ? &converted_forms_
                                   : nullptr;
-  if (!table || (table == &forms_ && !is_known_form(from))) return false;
+  if (!table || (table == &converted_forms_ && !is_known_form(from))) return false;
   for (auto& [old_name, new_name] : *table)
     if (new_name == from) new_name = to;
   (*table)[std::string(from)] = to;
@@ -293,8 +293,8 @@ DType RenameTable::renamed_dtype(DType d) const {
 
 Arg RenameTable::renamed_arg(Graph& graph, Arg a) const {
   auto renamed = [&](const std::string& text) -> Arg {
-    auto known = values_.find(text);
-    return known == values_.end() ? a : graph.raw_arg(known->second);
+    auto known = arg_values_.find(text);
+    return known == arg_values_.end() ? a : graph.raw_arg(known->second);
   };
   switch (a.kind()) {
     case Arg::Kind::Op: {
@@ -307,7 +307,7 @@ Arg RenameTable::renamed_arg(Graph& graph, Arg a) const {
     case Arg::Kind::Raw:
     case Arg::Kind::AxisType:
     case Arg::Kind::AddrSpace:
-    case Arg::Kind::OptOps: return values_.empty() ? a : renamed(a.repr());
+    case Arg::Kind::OptOps: return arg_values_.empty() ? a : renamed(a.repr());
     case Arg::Kind::Tuple: {
       std::vector<Arg> items;
       for (Arg item : a.items()) items.push_back(renamed_arg(graph, item));
@@ -360,12 +360,12 @@ void RenameTable::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const
     node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? renamed_arg(graph, u.arg())
                                                                                         : u.arg();
     if (known != ops_.end() && node.op == Op::OTHER) node.arg = other_node_arg(graph, known->second, node.arg);
-    if (!forms_.empty()) convert_to_common_form(graph, node);
+    if (!converted_forms_.empty()) convert_to_common_form(graph, node);
     if (node.replacement) {
       made[u] = node.replacement;
       continue;
     }
-    const bool is_named = forms_.contains(name_of(node.op)) && OpSet{Op::PARAM, Op::BUFFER}.contains(node.op);
+    const bool is_named = converted_forms_.contains(name_of(node.op)) && OpSet{Op::PARAM, Op::BUFFER}.contains(node.op);
     Arg tag = is_named && u.tag().is_tuple() && u.tag().items().empty() ? Arg() : u.tag();
     const bool same = node.op == u.op() && node.dtype == u.dtype() && node.arg == u.arg() &&
                       std::ranges::equal(node.src, u.src()) && tag == u.tag();

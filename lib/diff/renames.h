@@ -26,8 +26,8 @@ class RenameTable {
   static Result<RenameTable> read(std::string_view text, std::string_view file);
 
   bool empty() const {
-    return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty() &&
-           forms_.empty();
+    return ops_.empty() && dtypes_.empty() && arg_values_.empty() && stages_.empty() && new_fields_.empty() &&
+           converted_forms_.empty();
   }
   std::string stage_after_renames(std::string_view name) const;
   // Returns the graph under `root` with the later release's names and plain kernel names, in the form that both
@@ -44,12 +44,12 @@ class RenameTable {
   void convert_to_common_form(Graph& graph, NodeParts& node) const;
   void rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const;
 
-  std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
+  std::map<std::string, std::string, std::less<>> ops_, dtypes_, arg_values_, stages_, new_fields_, converted_forms_;
 };
 
 // Returns the renames for a value of the option --renames: an empty table for "none", nullopt for "", else those of the
 // file of this name. Fails if the file cannot be read or is malformed.
-Result<std::optional<RenameTable>> requested_renames(const std::string& option);
+Result<std::optional<RenameTable>> read_requested_renames(const std::string& option);
 
 // Removes the suffixes by which tinygrad distinguishes kernels of one name, from a name or text: "E_4n1" becomes "E_4".
 std::string remove_name_counters(std::string_view text);

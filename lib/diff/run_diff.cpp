@@ -25,14 +25,14 @@ constexpr size_t kMaxBlame = 8;
 
 // Records which rule created each node (its "maker") in one stage.
 
-class MakerRecorder : public RewriteObserver {
+class NodeMakerRecorder : public RewriteObserver {
  public:
   struct Maker {
     const Rule* rule = nullptr;  // null if other code of the stage created the node
     std::string rewrite;         // graph rewrites in which the rule applied: "apply rangeify > reshape"
   };
-  explicit MakerRecorder(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
-  ~MakerRecorder() override { set_observer(graph_, nullptr); }
+  explicit NodeMakerRecorder(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
+  ~NodeMakerRecorder() override { set_observer(graph_, nullptr); }
 
   // Starts to record makers. `stage` becomes the first name in Maker::rewrite.
   void start_recording(std::string_view stage) {
@@ -86,7 +86,7 @@ class MakerRecorder : public RewriteObserver {
 };
 
 // Runs the stages up to `stage`, and records the makers of its nodes. Returns the empty UOp if a stage fails.
-UOp run_through_stage(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
+UOp run_through_stage(Compilation& c, const StageRow& stage, NodeMakerRecorder& makers) {
   for (const StageRow* row = c.next_row(); row && row <= &stage; row = c.next_row()) {
     if (row == &stage) makers.start_recording(stage.name);
     auto step = c.run_step();
@@ -108,10 +108,11 @@ UOp reduce_to_pyrender(UOp root) {
   return read ? *read : root;
 }
 
-std::string place_of_text(const CompileRun& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
+std::string place_of_text(const CompileRun& run, const StageText& text) { return run.file + " (" + text.stage + ")"; }
 
-Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const CompileRun& a, const RunText& in_a, const CompileRun& b,
-                                       const RunText& in_b, const RenameTable* asked_renames = nullptr) {
+Result<std::pair<UOp, UOp>> read_stage_graphs(Graph& graph, const CompileRun& a, const StageText& in_a,
+                                              const CompileRun& b, const StageText& in_b,
+                                              const RenameTable* asked_renames = nullptr) {
   const std::string file_a = place_of_text(a, in_a), file_b = place_of_text(b, in_b);
   return read_renamed_pair(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked_renames);
 }
@@ -120,8 +121,8 @@ std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
 
-void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b,
-                          const RunText& in_b, const Settings& settings) {
+void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const StageText& in_a, const CompileRun& b,
+                          const StageText& in_b, const Settings& settings) {
   if (release_of(a.producer) != release_of(b.producer)) return;
   const CompileRun* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
@@ -130,7 +131,7 @@ void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a
   GraphReadReport report{.producer = known->producer};
   auto ast = read_graph(graph, detect_input_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
-  MakerRecorder makers(graph);
+  NodeMakerRecorder makers(graph);
   const bool is_tensor_graph = known->target.empty();
   const StageRow* stage = find_stage_row(out.first_different_stage);
   if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
@@ -138,7 +139,7 @@ void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a
   auto compilation = Compilation::begin(std::move(in), {.target = known->target});
   if (!compilation) return;
   UOp ours = run_through_stage(*compilation, *stage, makers);
-  auto sides = read_sides(graph, a, in_a, b, in_b);
+  auto sides = read_stage_graphs(graph, a, in_a, b, in_b);
   if (!ours || !sides) return;
   UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? reduce_to_pyrender(ours) : ours;
   if (compared != sides->first && compared != sides->second) return;
@@ -147,9 +148,9 @@ void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a
   auto nodes = toposort(ours);
   std::set<std::pair<const Rule*, std::string>> reported;
   for (const NodeChange& c : out.graph_difference.changes) {
-    int32_t i = is_a ? c.a : c.b;
+    int32_t i = is_a ? c.position_a : c.position_b;
     if (i < 0 || size_t(i) >= nodes.size() || out.blamed_rewrites.size() == kMaxBlame) continue;
-    MakerRecorder::Maker maker = makers.maker_of(nodes[size_t(i)]);
+    NodeMakerRecorder::Maker maker = makers.maker_of(nodes[size_t(i)]);
     const std::string& line = is_a ? c.before : c.after;
     if (maker.rewrite.empty() || !reported.emplace(maker.rule, line).second) continue;
     BlamedRewrite blame{.rewrite = maker.rewrite, .node = line};
@@ -162,7 +163,7 @@ void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a
   }
 }
 
-Status diff_stage(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b, const RunText& in_b,
+Status diff_stage(RunDiff& out, const CompileRun& a, const StageText& in_a, const CompileRun& b, const StageText& in_b,
                   const DiffOptions& options, const RenameTable* asked_renames) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
@@ -175,7 +176,7 @@ Status diff_stage(RunDiff& out, const CompileRun& a, const RunText& in_a, const 
   // ignore errors: the settings of other releases may be unknown
   for (auto& [key, value] : a.settings) (void)settings.set_value(key, value);
   Graph graph(settings);
-  auto sides = read_sides(graph, a, in_a, b, in_b, asked_renames);
+  auto sides = read_stage_graphs(graph, a, in_a, b, in_b, asked_renames);
   if (!sides) return sides.diag();
   out.graph_difference = diff_graphs(sides->first, sides->second, options);
   out.is_same = out.graph_difference.is_same;
@@ -185,12 +186,12 @@ Status diff_stage(RunDiff& out, const CompileRun& a, const RunText& in_a, const 
   return Unit{};
 }
 
-struct GraphSides {
+struct GraphPair {
   UOp a, b;
   Release release_a, release_b;
 };
 
-Result<GraphSides> read_graphs(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
+Result<GraphPair> read_graphs(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
     // malformed nodes may be the difference that is searched for
     GraphReadReport report{.accepts_malformed_graphs = true, .producer = t.producer};
@@ -200,15 +201,16 @@ Result<GraphSides> read_graphs(Graph& graph, const ComparedText& text_a, const C
   if (!a || !b) return !a ? a.diag() : b.diag();
   const Release release_a = release_of(a->info.producer), release_b = release_of(b->info.producer);
   graph.set_release(std::max(release_a, release_b));
-  bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
-  return GraphSides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
-                    letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, release_a, release_b};
+  bool loses_facts_a = loses_facts(text_a.text), loses_facts_b = loses_facts(text_b.text);
+  return GraphPair{loses_facts_b && !loses_facts_a ? reduce_to_pyrender(a->root) : a->root,
+                   loses_facts_a && !loses_facts_b ? reduce_to_pyrender(b->root) : b->root, release_a, release_b};
 }
 
 }  // namespace
 
-const RunText* find_text(const CompileRun& run, std::string_view stage, size_t index, const RenameTable& renames) {
-  for (const RunText& t : run.texts)
+const StageText* find_stage_text(const CompileRun& run, std::string_view stage, size_t index,
+                                 const RenameTable& renames) {
+  for (const StageText& t : run.texts)
     if (renames.stage_after_renames(t.stage) == stage && index-- == 0) return &t;
   return nullptr;
 }
@@ -282,9 +284,9 @@ Result<RunDiff> diff_runs(const CompileRun& a, const CompileRun& b, const DiffOp
   const RenameTable renames = asked_renames ? *asked_renames : RenameTable::for_releases(release_a, release_b);
   // number of texts so far by stage: compares the n-th text of a stage in `a` with the n-th in `b`
   std::map<std::string, size_t> occurrences;
-  for (const RunText& in_a : a.texts) {
+  for (const StageText& in_a : a.texts) {
     const std::string stage = renames.stage_after_renames(in_a.stage);
-    const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);
+    const StageText* in_b = find_stage_text(b, stage, occurrences[stage]++, renames);
     if (!in_b || (release_a != release_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.num_compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked_renames); !status) return status.diag();

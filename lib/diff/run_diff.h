@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-struct RunText {
+struct StageText {
   std::string stage;  // tinygrad's name, such as "postopt symbolic"; "ast" for the run's input
   std::string text;
   bool is_graph;      // false if texts are compared line by line
@@ -22,7 +22,7 @@ struct CompileRun {
   std::string id, target;  // `target` is empty for a tensor graph or a folder
   std::string file;        // the recording or folder that has the run
   std::map<std::string, std::string> settings;
-  std::vector<RunText> texts;
+  std::vector<StageText> texts;
   std::string producer = {};   // such as "tinygrad 0.14.0"; empty: 0.12.0 or tgc
 };
 
@@ -32,7 +32,8 @@ std::string stage_name(std::string_view text);
 CompileRun run_of_record(const GoldenRecord& record, const GoldenHeader& header, std::string file);
 // Returns text number `index` (from 0) among those whose stage is called `stage` after `renames`; null if there is
 // none.
-const RunText* find_text(const CompileRun& run, std::string_view stage, size_t index, const RenameTable& renames);
+const StageText* find_stage_text(const CompileRun& run, std::string_view stage, size_t index,
+                                 const RenameTable& renames);
 // Reads the runs of a folder that `tgc dump -o` wrote, one per kernel, from the files KERNEL.NN.STAGE.EXT. Fails if
 // the folder or a file cannot be read, or if there are no such files.
 Result<std::vector<CompileRun>> runs_of_folder(const std::string& path);
@@ -63,7 +64,7 @@ struct RunDiff {
   bool is_same = true;
   size_t num_compared = 0;       // number of compared stages, including the first that differs
   std::string first_different_stage;
-  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of the last compared stage
+  const StageText *text_a = nullptr, *text_b = nullptr;  // the results of the last compared stage
   std::string last_same_stage;
   GraphDiff graph_difference;           // by nodes, if the first different stage makes a graph
   std::string line_difference;         // by lines, if that stage makes another text

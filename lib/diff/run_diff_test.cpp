@@ -66,7 +66,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
     REQUIRE(diff.ok());
     REQUIRE_MESSAGE(diff->is_same, diff_as_text(*diff));
     compared += diff->num_compared;
-    for (RunText& t : ours.texts)
+    for (StageText& t : ours.texts)
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
@@ -113,7 +113,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
     CompileRun a = run_of_record(**record, reader->header(), "a"), b = a;
-    for (RunText& t : b.texts)  // a constant that the rules of a reshape created
+    for (StageText& t : b.texts)  // a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
     REQUIRE(diff.ok());

@@ -90,7 +90,7 @@ Result<bool> NamedRecordReader::next_line(GoldenLine& line) {
     if (!may_name_record(record_id_, line)) continue;
     auto is_named = catch_failures([&] {
       std::string id, target;
-      JsonScanner in(line.text, golden_reader_.path(), line.line);
+      JsonScanner in(line.text, golden_reader_.path(), line.line_number);
       in.object([&](std::string_view key) {
         if (key == "id") id = in.string();
         else if (key == "target") target = in.string();

@@ -41,7 +41,7 @@ class EdgeKernelMaker {
   }
   // Returns a positive number up to about 2^most_bits, often near a power of two at which an integer or float dtype
   // ends.
-  int64_t long_number(int most_bits) {
+  int64_t large_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = random_.one_in(3) ? int(random_.random_below(size_t(most_bits))) : random_.random_item(kEnds);
     return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), random_));
@@ -51,7 +51,7 @@ class EdgeKernelMaker {
   UOp scaled_comparison() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small_value() + 3;
-    int64_t scale = long_number(kMaxBits - 1 - int(std::bit_width(uint64_t(most))));
+    int64_t scale = large_number(kMaxBits - 1 - int(std::bit_width(uint64_t(most))));
     int64_t times = int64_t(random_.random_below(size_t(most))), bound = times * scale;
     if (!random_.one_in(4)) bound = number_near(bound, random_);
     if (random_.one_in(3)) scale = -scale, bound = -bound;

@@ -88,18 +88,18 @@ class PatternKernelMaker {
     if (p->capture >= 0)
       if (auto it = captured_nodes_.find(p->capture); it != captured_nodes_.end())
         return it->second.dtype() == d ? it->second : UOp();
-    UOp out = p->has_alternatives ? match_alternative(p, d) : match_node(p, d);
+    UOp out = p->has_alternatives ? make_alternative(p, d) : make_node(p, d);
     if (out && p->capture >= 0) captured_nodes_[p->capture] = out;
     return out;
   }
 
-  UOp match_alternative(const PatNode* p, DType d) {
+  UOp make_alternative(const PatNode* p, DType d) {
     const PatNode* chosen = p->children[random_.random_below(p->children.size())];
     auto dtype = choose_dtype(chosen, d);
     return dtype ? make_match(chosen, *dtype) : UOp();
   }
 
-  UOp match_node(const PatNode* p, DType d) {
+  UOp make_node(const PatNode* p, DType d) {
     if (p->ops.empty()) return random_leaf(d);
     std::vector<Op> can;
     p->ops.for_each([&](Op op) {
@@ -108,22 +108,22 @@ class PatternKernelMaker {
     if (can.empty()) return {};
     Op op = random_.random_item(can);
     if (op == Op::VCONST) op = Op::CONST;
-    if (op == Op::CONST) return match_constant(p, d);
+    if (op == Op::CONST) return make_constant(p, d);
     if (op == Op::RANGE) return random_.random_item(loops_);
     if (op == Op::DEFINE_VAR) return new_variable(d);
-    if (op == Op::REDUCE) return match_reduction(p, d);
-    if (op == Op::INDEX) return match_index(p, d);
-    return match_elementwise(op, p, d);
+    if (op == Op::REDUCE) return make_reduction(p, d);
+    if (op == Op::INDEX) return make_index(p, d);
+    return make_elementwise_node(op, p, d);
   }
 
-  UOp match_constant(const PatNode* p, DType d) {
+  UOp make_constant(const PatNode* p, DType d) {
     if (!p->has_arg) return random_number(d);
     if (!p->arg.is_const()) return {};
     Const v = p->arg.to_const();
     return v.is_invalid() ? graph_.invalid() : graph_.constant(d, v);
   }
 
-  UOp match_elementwise(Op op, const PatNode* p, DType d) {
+  UOp make_elementwise_node(Op op, const PatNode* p, DType d) {
     const auto& children = p->children;
     bool are_alike = p->sources == PatNode::Sources::Each;  // the first child pattern applies to all sources
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
@@ -151,7 +151,7 @@ class PatternKernelMaker {
     return graph_.node(op, d, src);
   }
 
-  UOp match_reduction(const PatNode* p, DType d) {
+  UOp make_reduction(const PatNode* p, DType d) {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
@@ -164,7 +164,7 @@ class PatternKernelMaker {
     return value.reduce(std::vector<UOp>{r}, p->has_arg && p->arg.kind() == Arg::Kind::Op ? p->arg.op() : Op::ADD);
   }
 
-  UOp match_index(const PatNode* p, DType d) {
+  UOp make_index(const PatNode* p, DType d) {
     UOp at = p->children.size() > 1 ? make_match(p->children[1], dtypes::index) : index_expression();
     return at ? buffer_element(at, d) : UOp();
   }

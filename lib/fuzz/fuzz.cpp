@@ -83,19 +83,19 @@ class Campaign {
     continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.num_jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad_command.empty(); i++)
-      tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad_command, session_.cancel_check()));
-    for (auto& tinygrad : tinygrads_) require_tinygrad_answers(*tinygrad);
+      tinygrad_processes_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad_command, session_.cancel_check()));
+    for (auto& tinygrad : tinygrad_processes_) require_tinygrad_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      check_graph(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
+      check_graph(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad_of_worker(0));
       report_.num_graphs_made = 1;
     } else {
       std::vector<std::jthread> threads;
-      for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { run_worker(tinygrad(i)); });
-      run_worker(tinygrad(0));
+      for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { run_worker(tinygrad_of_worker(i)); });
+      run_worker(tinygrad_of_worker(0));
     }
     save_state();
     report_.seconds = seconds();
-    count_rules();
+    finish_rule_counts();
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
   }
 
@@ -117,11 +117,13 @@ class Campaign {
         else session_.report_note(status.diag().text());
   }
 
-  TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
+  TinygradProcess* tinygrad_of_worker(size_t worker) {
+    return tinygrad_processes_.empty() ? nullptr : tinygrad_processes_[worker].get();
+  }
 
   void run_worker(TinygradProcess* tinygrad) {
-    const MakerCallbacks steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
-                                 .parent = [&](RandomSource& c) { return rare_parent(c); }};
+    const MakerCallbacks steering{.choose_rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
+                                 .choose_parent = [&](RandomSource& c) { return rare_parent(c); }};
     while (auto number = next_graph_number()) {
       check_graph(maker_.make_graph(*number, steering), tinygrad);
       finish_graph(*number);
@@ -158,7 +160,7 @@ class Campaign {
     if (!keeps_state()) return;
     campaign_key_ = {spec_.seed, maker_.golden_digest()};
     auto from = std::move(read_fuzz_state(spec_.state_file, campaign_key_).value_or_throw());
-    next_graph_number_ = from.next_graph, unfinished_graph_numbers_ = std::move(from.unfinished_graph_numbers),
+    next_graph_number_ = from.next_graph_number, unfinished_graph_numbers_ = std::move(from.unfinished_graph_numbers),
     applied_rules_.swap(from.applied_rules);
     for (auto& [rule, n] : from.rule_counts)
       if (auto it = rule_counts_.find(rule); it != rule_counts_.end()) it->second = n;
@@ -175,7 +177,7 @@ class Campaign {
   std::string state_text() {
     std::lock_guard guard(mutex_);
     note_applied_rules();
-    CampaignState state{.next_graph = next_graph_number_,
+    CampaignState state{.next_graph_number = next_graph_number_,
                         .unfinished_graph_numbers = unfinished_graph_numbers_,
                         .rule_counts = rule_counts_,
                         .applied_rules = applied_rules_,
@@ -204,7 +206,7 @@ class Campaign {
   }
 
   // Counts the rules in `hits`. If one of them is rare, keeps the kernel for mutations.
-  void count_hits(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
+  void count_rule_hits(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(mutex_);
     for (auto& [rule, n] : hits) {
@@ -220,7 +222,7 @@ class Campaign {
     for (const Rule* rule : maker_.rules())
       if (was_rule_hit(*rule)) applied_rules_.insert(rule_key(*rule));
   }
-  void count_rules() {
+  void finish_rule_counts() {
     note_applied_rules();
     for (auto& [rule, graphs] : rule_counts_) graphs += applied_rules_.contains(rule);
     report_.num_rules = rule_counts_.size();
@@ -244,14 +246,14 @@ class Campaign {
     FuzzOutcome outcome =
         check_kernel(*made.kernel, chance, devices, [&](const AppliedRewrite& a) { hits[rule_key(*a.rule)]++; });
     count_outcome(outcome);
-    count_hits(hits, made);
+    count_rule_hits(hits, made);
     if (outcome.failure) process_failure(made, *outcome.failure);
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared)
-      compare_to_tinygrad(*tinygrad, made.recipe, text_of_graph(*made.kernel));
+      check_against_tinygrad(*tinygrad, made.recipe, text_of_graph(*made.kernel));
   }
 
   void check_schedule(GeneratedGraph made, TinygradProcess* tinygrad) {
-    if (tinygrad) compare_to_tinygrad(*tinygrad, made.recipe, tensor_graph_text(*made.tensor_graph));
+    if (tinygrad) check_against_tinygrad(*tinygrad, made.recipe, tensor_graph_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
     if (!whole) return;
     ApplicationLog log;
@@ -260,7 +262,7 @@ class Campaign {
     std::map<std::string, uint64_t> hits;
     for (const AppliedRewrite& a : log.all_rewrites()) hits[rule_key(*a.rule)]++;
     whole->set_stage_observer(nullptr);
-    count_hits(hits);
+    count_rule_hits(hits);
     if (!schedule) return;
     for (size_t n : whole->kernel_numbers())
       if (GeneratedGraph kernel = maker_.kernel_of_schedule(*whole, made.recipe.steps[0].number, n); kernel.kernel)
@@ -293,7 +295,7 @@ class Campaign {
     (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
   }
 
-  void compare_to_tinygrad(TinygradProcess& tinygrad, const GraphRecipe& recipe, const Result<KernelText>& graph) {
+  void check_against_tinygrad(TinygradProcess& tinygrad, const GraphRecipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
     auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
     const std::string problem = !report ? report.diag().text() : report->skip_reason;
@@ -321,14 +323,11 @@ class Campaign {
   }
 
   // Findings with the same key count as one.
-  struct KeyedFinding {
-    FuzzFinding finding;
-    std::string key;
-  };
+  struct KeyedFinding { FuzzFinding finding; std::string key; };
 
   // If the first bisection finds nothing, but REF shows the failure, bisects again with --each-stage.
-  KeyedFinding bisected_finding(const GeneratedGraph& made, const FuzzFailure& failure, const Session& quiet,
-                                RunOptions trial, const std::function<InputGraph()>& load) const {
+  KeyedFinding bisect_failure(const GeneratedGraph& made, const FuzzFailure& failure, const Session& quiet,
+                              RunOptions trial, const std::function<InputGraph()>& load) const {
     InputGraph in;
     Session limited = quiet;
     auto bisected = [&] {
@@ -406,7 +405,7 @@ class Campaign {
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
-    KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
+    KeyedFinding n = bisect_failure(made, failure, quiet, trial, load);
     if (!count_finding(n)) return;
 
     CancelRequest limit(session_.cancel, kReduceSeconds, CancelRequest::TimeKind::Thread);
@@ -428,7 +427,7 @@ class Campaign {
       // The reduced kernel has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return read_bundled_graph(text, name); };
       const Session one_job{.num_jobs = 1};
-      auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
+      auto small = catch_failures([&] { return bisect_failure(made, failure, one_job, plain, load_small); });
       const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known_entry.empty());
       if (names_cause && small->key != n.key) {
         if (!move_to_key(n, *small)) return;
@@ -470,7 +469,7 @@ class Campaign {
   const GraphMaker maker_;
   KnownRules known_rules_;
   std::vector<std::string> devices_;
-  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrad_processes_;
   CampaignKey campaign_key_;
   Clock::time_point begin_time_;
   double earlier_seconds_ = 0;

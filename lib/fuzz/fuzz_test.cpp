@@ -177,7 +177,7 @@ TEST_CASE("tensor_graph makes the same graph for a seed; most are scheduled, som
     auto made = [&] {
       InputGraph out{.graph = std::make_shared<Graph>(), .is_tensor_graph = true};
       RandomSource chance(seed);
-      auto sink = catch_failures([&] { return tensor_graph(*out.graph, chance); });
+      auto sink = catch_failures([&] { return random_tensor_graph(*out.graph, chance); });
       if (sink && is_sound(*sink, Spec::Tensor)) out.root = *sink;
       return out;
     };
@@ -262,8 +262,8 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
 TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
   GraphMaker maker(7, {test_path("golden/kernels.jsonl.gz")});
   std::vector<ParentGraph> kept;
-  MakerCallbacks steering{.rule = [&](RandomSource& c) { return c.random_item(maker.rules()); },
-                         .parent = [&](RandomSource& c) {
+  MakerCallbacks steering{.choose_rule = [&](RandomSource& c) { return c.random_item(maker.rules()); },
+                         .choose_parent = [&](RandomSource& c) {
                       return kept.empty() ? std::nullopt : std::optional(c.random_item(kept));
                     }};
   size_t from_rules = 0, grown = 0, tensors = 0;
@@ -314,7 +314,7 @@ TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
 }
 
 TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stopped") {
-  CampaignState state{.next_graph = 7,
+  CampaignState state{.next_graph_number = 7,
                       .unfinished_graph_numbers = {4, 6},
                       .rule_counts = {{"a b.cpp", 3}},
                       .applied_rules = {"c d.cpp"}};

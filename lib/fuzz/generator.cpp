@@ -64,7 +64,7 @@ class AlgebraKernelMaker {
     terms_ = loops;
     if (random_.one_in(4))
       terms_.push_back(reduced.emplace_back(range(1 + int64_t(random_.random_below(9)), AxisType::REDUCE)));
-    UOp value = stored_value(2 + int(random_.random_below(3)));
+    UOp value = random_stored_value(2 + int(random_.random_below(3)));
     if (!reduced.empty()) value = value.reduce(reduced, random_.one_in(3) ? Op::MAX : Op::ADD);
     UOp at = loops.back();
     int64_t stride = at.vmax().as_int().small_value() + 1;
@@ -156,7 +156,7 @@ class AlgebraKernelMaker {
     return buffer.index(wrapped);
   }
 
-  UOp stored_value(int depth) {
+  UOp random_stored_value(int depth) {
     switch (random_.random_below(6)) {
       case 0: return random_load(depth);
       case 5: {  // one load has the gate of the WHERE or its negation
@@ -193,7 +193,7 @@ class AlgebraKernelMaker {
   int64_t next_axis_ = 0, next_buffer_ = 1;
 };
 
-bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
+bool is_index_value(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
 // Fits buffers to their accesses. Returns the empty UOp if indices or buffers do not permit it.
 UOp with_fitting_buffers(UOp root) {
@@ -249,7 +249,7 @@ UOp mutate_node(UOp u, RandomSource& c) {
   auto number = [&](int64_t v) { return g.constant(u.dtype(), v); };
   if (u.is(Op::RANGE) && u.src(0).is_const())
     return u.with_src(std::vector<UOp>{g.constant(u.src(0).dtype(), c.random_item(kSizes))});
-  if (u.is(Op::CONST) && is_index(u)) {
+  if (u.is(Op::CONST) && is_index_value(u)) {
     int64_t v = u.arg().to_const().to_int().low_64_bits();
     int64_t choices[] = {v + 1, v - 1, 2 * v, v / 2, -v, c.random_item(kDivisors)};
     return number(c.random_item(choices));
@@ -258,7 +258,7 @@ UOp mutate_node(UOp u, RandomSource& c) {
     double choices[] = {0.0, 1.0, -1.0, 2.0, 0.5, -0.0};
     return g.constant(u.dtype(), c.random_item(choices));
   }
-  if (is_index(u) && !u.is(Op::CONST)) {
+  if (is_index_value(u) && !u.is(Op::CONST)) {
     int64_t d = c.random_item(kDivisors);
     switch (c.random_below(5)) {
       case 0: return (u * number(d)) / number(d);
@@ -385,7 +385,7 @@ UOp make_equivalent_kernel(UOp ast, RandomSource& chance) {
     if (chance.one_in(24)) return replace_in_graph(ast, u, u.rtag(int64_t(1)));
     if (u.in({Op::ADD, Op::MUL}) && chance.one_in(2))
       return replace_in_graph(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
-    if (is_index(u) && !u.is(Op::CONST))
+    if (is_index_value(u) && !u.is(Op::CONST))
       return replace_in_graph(
           ast, u, chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
     if (!u.is(Op::RANGE) || !u.src(0).is_const() || u.arg().items().size() != 2) continue;

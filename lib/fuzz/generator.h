@@ -68,6 +68,6 @@ UOp random_grid_kernel(Graph& graph, RandomSource& chance, const Target& target)
 UOp random_pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Returns the SINK of a random tensor graph. Throws Failure if random choices contradict each other.
-UOp tensor_graph(Graph& graph, RandomSource& chance);
+UOp random_tensor_graph(Graph& graph, RandomSource& chance);
 
 }  // namespace tgc

@@ -32,7 +32,7 @@ int64_t estimate_work(UOp root) {
 }
 
 // Returns true if an index may exceed 64 bits although its operands do not.
-bool may_overflow(UOp root) {
+bool may_index_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
     return is_within(u.vmin()) && is_within(u.vmax());
@@ -62,7 +62,7 @@ class KernelCheck {
       : kernel_(kernel), random_(chance), outcome_(out) {}
 
   void run(const std::vector<std::string>& devices, const std::function<void(const AppliedRewrite&)>& on_rule) {
-    if (is_too_large(kernel_.ast) || may_overflow(kernel_.ast)) return compile_without_running(on_rule);
+    if (is_too_large(kernel_.ast) || may_index_overflow(kernel_.ast)) return compile_without_running(on_rule);
     auto kernel = Executable::make_for_ref(kernel_.ast);
     if (!kernel) return;
     auto inputs = make_input_arrays(kernel->buffers(), {}, "", make_input_distribution(kernel_.ast));
@@ -111,7 +111,7 @@ class KernelCheck {
   Result<Arrays> run_in_ref(Result<Executable> kernel) {
     if (!kernel) return kernel.diag();
     outcome_.num_ref_runs++;
-    auto done = ref_.run_reference(std::move(kernel));
+    auto done = reference_runner_.run_reference(std::move(kernel));
     if (!done) return done.diag();
     has_undefined_results_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -133,11 +133,11 @@ class KernelCheck {
     }
     const Arrays made = with_unstored_inputs(*actual);
     Arrays settled;
-    auto compared = ref_.compare_arrays(kernel_.ast, made, expected_, {}, Recheck::Always, &settled);
+    auto compared = reference_runner_.compare_arrays(kernel_.ast, made, expected_, {}, Recheck::Always, &settled);
     if (!compared) return record_failure(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
       if (c.has_passed()) continue;
-      if (!rounding_effect_) rounding_effect_.emplace(ref_, kernel_.ast, expected_);
+      if (!rounding_effect_) rounding_effect_.emplace(reference_runner_, kernel_.ast, expected_);
       if (rounding_effect_->are_differences_explained(made, settled, root)) return outcome_.num_rounding_runs++, true;
       const std::string renderer = device.substr(device.find(':') + 1);
       std::string cause = device == "REF" ? "" : expected_divergence(kernel_.ast, *compared, renderer);
@@ -165,7 +165,7 @@ class KernelCheck {
 
   // From "final rewrite" on, WebGPU's buffers consist of words, and some tensor cores take packed operands; REF may not
   // run these.
-  bool is_packed(const StageRow& row, UOp root) const {
+  bool has_packed_values(const StageRow& row, UOp root) const {
     if (&row < &get_stage_row(StageKind::FinalRules)) return false;
     return kernel_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), has_packed_operands);
   }
@@ -182,7 +182,7 @@ class KernelCheck {
       if (!row->is_graph_stage()) break;
       auto step = c.run_step();
       if (!step) return record_refusal(step.diag());
-      if (!step->has_changed() || is_packed(*row, step->after)) continue;
+      if (!step->has_changed() || has_packed_values(*row, step->after)) continue;
       if (!matches_expected(run_in_ref(Executable::make_for_ref(step->after)), step->after, "REF",
                             "after '" + std::string(row->name) + "'"))
         return false;
@@ -190,7 +190,7 @@ class KernelCheck {
     const UOp last = c.current_graph();
     auto& list = c.list();
     if (!list) return record_refusal(list.diag());
-    return is_packed(get_stage_row(StageKind::FinalRules), list->back()) ||
+    return has_packed_values(get_stage_row(StageKind::FinalRules), list->back()) ||
            matches_expected(run_in_ref(Executable::make_for_ref(*list)), last, "REF", "the list");
   }
 
@@ -214,7 +214,7 @@ class KernelCheck {
     Compilation c = begin_compilation(other, &settings);
     const UOp last = last_graph(c);
     auto& list = c.list();
-    if (!list || is_packed(get_stage_row(StageKind::FinalRules), list->back())) return;
+    if (!list || has_packed_values(get_stage_row(StageKind::FinalRules), list->back())) return;
     if (matches_expected(run_in_ref(Executable::make_for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = kernel_.target};
     failed.ast = copy_into(*failed.graph, other);
@@ -235,7 +235,7 @@ class KernelCheck {
     if (!c.source()) return;
     auto kernel = Executable::make_for_device(*list, *place->target, *place->device);
     if (!kernel) return record_failure(device, "compile", "on " + device + ": " + kernel.diag().text());
-    auto own = ref_.inputs_for_kernel(*kernel);
+    auto own = reference_runner_.inputs_for_kernel(*kernel);
     if (!own) return;
     outcome_.num_device_runs++;
     auto done = execute_kernel(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
@@ -249,7 +249,8 @@ class KernelCheck {
   FuzzOutcome& outcome_;
   Arrays inputs_, expected_;
   VariableValues variables_;
-  const ReferenceRunner ref_{inputs_, variables_, {.should_run_in_process = true, .timeout_seconds = kMaxSeconds}};
+  const ReferenceRunner reference_runner_{
+      inputs_, variables_, {.should_run_in_process = true, .timeout_seconds = kMaxSeconds}};
   std::optional<RoundingEffect> rounding_effect_;
   bool has_undefined_results_ = false;  // in the last run in REF; rules may change undefined results
 };

@@ -25,14 +25,14 @@ constexpr double kRunSeconds = 5;      // for all runs of a kernel, which is lef
 // the linearizer of tinygrad 0.14.0 takes 20 s for some kernels
 constexpr double kAnswerSeconds = 90;
 
-struct RunOutcome {
+struct KernelOutcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
   size_t num_ref_runs = 0, num_device_runs = 0, num_rounding_runs = 0;
   std::optional<FuzzFinding> finding = {};
-  std::string node = {};
+  std::string rewritten_node = {};
   // for findings without a rule: the known cause, or the beginning of the error
   std::string cause = {};
-  std::string kernel = {};
+  std::string kernel_ast = {};
 };
 
 class LiveCampaign {
@@ -61,7 +61,7 @@ class LiveCampaign {
       const bool is_over = spec_.limit_minutes > 0 && seconds_since(begin) > 60 * spec_.limit_minutes;
       if (session_.is_cancelled() || (is_over && spec_.graph.empty())) break;
       if (!pool.submit_task([this, number] { return check_random_kernel(number); },
-                            [this, number](RunOutcome&& outcome) { count_outcome(number, std::move(outcome)); }))
+                            [this, number](KernelOutcome&& outcome) { count_outcome(number, std::move(outcome)); }))
         break;
     }
     pool.finish_tasks().value_or_throw();
@@ -73,27 +73,29 @@ class LiveCampaign {
   static InputGraph random_input(uint64_t seed, const std::string& name) {
     InputGraph in;
     in.graph = std::make_shared<Graph>();
-    in.root = RandomKernel(*in.graph, seed).make_ast();
+    in.root = RandomKernelMaker(*in.graph, seed).make_ast();
     in.info.name = in.file = name;
     return in;
   }
 
-  Result<RunOutcome> check_random_kernel(uint64_t number) {
+  Result<KernelOutcome> check_random_kernel(uint64_t number) {
     return catch_failures([&] {
       const std::string name = "fuzz" + std::to_string(number);
       InputGraph in = random_input(spec_.seed + number, name);
-      if (is_too_large(in.root)) return RunOutcome{RunOutcome::Kind::LeftOut};
+      if (is_too_large(in.root)) return KernelOutcome{KernelOutcome::Kind::LeftOut};
       auto made = session_.compiler()->compile(std::move(in));
-      if (!made) return RunOutcome{RunOutcome::Kind::LeftOut};  // the kernel cannot be written in the IR of the release
+      // the kernel cannot be written in the IR of the release
+      if (!made) return KernelOutcome{KernelOutcome::Kind::LeftOut};
       if (made->record->error) {
         const std::string& error = *made->record->error;
-        if (!error.starts_with("the command")) return note_refusal(error, name), RunOutcome{RunOutcome::Kind::Refused};
+        if (!error.starts_with("the command"))
+          return note_refusal(error, name), KernelOutcome{KernelOutcome::Kind::Refused};
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
         return finish_with_finding({}, {.verdict = what, .message = error}, what, *made);
       }
       if (auto& refused = import_facts_of_input(*made).import_error) {
         session_.report_note(name + ": " + refused->text());
-        return RunOutcome{RunOutcome::Kind::LeftOut};
+        return KernelOutcome{KernelOutcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
       options.compare.should_run_each_stage = options.compare.should_accept_rounding = true;
@@ -105,28 +107,28 @@ class LiveCampaign {
       // no time was left for some runs, such as the one that examines rounding
       const bool is_cut = !report.left_out_runs.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
-        return RunOutcome{RunOutcome::Kind::LeftOut};
+        return KernelOutcome{KernelOutcome::Kind::LeftOut};
       const bool has_rounding =
           std::ranges::any_of(report.comparisons, is_rounded) ||
           (report.stage_difference && std::ranges::any_of(report.stage_difference->comparisons, is_rounded));
-      RunOutcome out{.num_ref_runs = 1 + (report.stage_difference ? report.stage_difference->num_stages_run : 0),
-                     .num_device_runs = report.device != "REF",
-                     .num_rounding_runs = has_rounding};
+      KernelOutcome out{.num_ref_runs = 1 + (report.stage_difference ? report.stage_difference->num_stages_run : 0),
+                        .num_device_runs = report.device != "REF",
+                        .num_rounding_runs = has_rounding};
       std::string symptom = "wrong";
       auto finding = finding_of(report, *made, symptom, out.cause);
       if (!finding) return out;
-      bisect_finding(*finding, number, options, out.node);
+      bisect_finding(*finding, number, options, out.rewritten_node);
       return finish_with_finding(std::move(out), std::move(*finding), symptom, *made);
     });
   }
   static bool is_rounded(const Comparison& c) { return c.num_explained_by_rounding > 0; }
 
-  RunOutcome finish_with_finding(RunOutcome out, FuzzFinding finding, const std::string& symptom,
-                                 const InputGraph& made) const {
+  KernelOutcome finish_with_finding(KernelOutcome out, FuzzFinding finding, const std::string& symptom,
+                                    const InputGraph& made) const {
     if (finding.known_entry.empty())  // else bisect has set the entry
       finding.known_entry = known_rules_.entry_of_finding(
-          {.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
-    out.finding = std::move(finding), out.kernel = made.record->ast;
+          {.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.rewritten_node});
+    out.finding = std::move(finding), out.kernel_ast = made.record->ast;
     return out;
   }
 
@@ -196,10 +198,10 @@ class LiveCampaign {
 
   // Called in the order of the kernels' numbers. The first finding with each key is reported, and written to
   // FuzzSpec::folder if that is set.
-  void count_outcome(uint64_t number, RunOutcome outcome) {
+  void count_outcome(uint64_t number, KernelOutcome outcome) {
     report_.num_graphs_made++;
-    (outcome.kind == RunOutcome::Kind::Refused   ? report_.num_refused_kernels
-     : outcome.kind == RunOutcome::Kind::LeftOut ? report_.num_left_out
+    (outcome.kind == KernelOutcome::Kind::Refused   ? report_.num_refused_kernels
+     : outcome.kind == KernelOutcome::Kind::LeftOut ? report_.num_left_out
                                               : report_.num_compared)++;
     report_.num_ref_runs += outcome.num_ref_runs, report_.num_device_runs += outcome.num_device_runs,
         report_.num_rounding_runs += outcome.num_rounding_runs;
@@ -221,7 +223,7 @@ class LiveCampaign {
     if (spec_.folder.empty()) return session_.report_note(kept.line());
     std::filesystem::create_directories(spec_.folder);
     kept.file = (std::filesystem::path(spec_.folder) / ("fuzz" + kept.name + ".json")).string();
-    write_file(kept.file, outcome.kernel).value_or_throw();
+    write_file(kept.file, outcome.kernel_ast).value_or_throw();
     session_.report_note(kept.line());
   }
 

@@ -41,7 +41,7 @@ Settings settings_of(const GoldenSettings& recorded) {
   return out;
 }
 
-std::shared_ptr<Graph> make_varied_graph(const GoldenSettings& recorded, RandomSource& chance) {
+std::shared_ptr<Graph> make_empty_graph(const GoldenSettings& recorded, RandomSource& chance) {
   Settings settings = settings_of(recorded);
   if (chance.one_in(4)) {
     auto [name, value] = chance.random_item(kSettings);
@@ -121,7 +121,7 @@ RandomSource GraphMaker::random_source_of_graph(uint64_t number, uint64_t purpos
 
 RandomSource GraphMaker::random_source_for_recipe(const GraphRecipe& recipe) const {
   const GraphRecipe::RecipeStep& s = recipe.steps[0];
-  return random_source_of_graph(s.number, 1 + s.kernel.value_or(0));
+  return random_source_of_graph(s.number, 1 + s.kernel_index.value_or(0));
 }
 
 GeneratedGraph GraphMaker::make_graph(uint64_t number, const MakerCallbacks& steering) const {
@@ -135,7 +135,7 @@ GeneratedGraph GraphMaker::make_graph(uint64_t number, const MakerCallbacks& ste
     if (made) out.tensor_graph = std::move(*made);
     return out;
   }
-  auto made = catch_failures([&] { return kernel(number - tensor_graphs_.size(), chance, steering, out.recipe); });
+  auto made = catch_failures([&] { return make_kernel(number - tensor_graphs_.size(), chance, steering, out.recipe); });
   if (made && *made && (*made)->ast && is_kernel((*made)->ast)) out.kernel = std::move(*made);
   return out;
 }
@@ -143,18 +143,18 @@ GeneratedGraph GraphMaker::make_graph(uint64_t number, const MakerCallbacks& ste
 GeneratedGraph GraphMaker::remake_graph(const GraphRecipe& recipe) const {
   const GraphRecipe::RecipeStep& step = recipe.steps[0];
   MakerCallbacks as_it_was{
-      .rule = [&](RandomSource&) { return rule_of_name(step.rule); },
-      .parent = [&](RandomSource&) -> std::optional<ParentGraph> {
+      .choose_rule = [&](RandomSource&) { return rule_of_name(step.rule); },
+      .choose_parent = [&](RandomSource&) -> std::optional<ParentGraph> {
         if (recipe.steps.size() < 2) return std::nullopt;
         GeneratedGraph parent = remake_graph(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
         return ParentGraph{recipe.parent(), text_of_graph(*parent.kernel).value_or_throw()};
       }};
   GeneratedGraph out = make_graph(step.number, as_it_was);
-  if (step.kernel && out.tensor_graph) {
+  if (step.kernel_index && out.tensor_graph) {
     Compilation whole = std::move(Compilation::begin(std::move(*out.tensor_graph), {}).value_or_throw());
     if (auto& schedule = whole.schedule(); !schedule) throw Failure(schedule.diag());
-    out = kernel_of_schedule(whole, step.number, *step.kernel);
+    out = kernel_of_schedule(whole, step.number, *step.kernel_index);
   }
   if ((!out.kernel && !out.tensor_graph) || out.recipe.text() != recipe.text())
     throw Failure("this seed, with these golden files to grow from, makes no graph '" + recipe.text() + "'");
@@ -162,7 +162,7 @@ GeneratedGraph GraphMaker::remake_graph(const GraphRecipe& recipe) const {
 }
 
 GeneratedGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, size_t n) const {
-  GeneratedGraph out{.recipe = {{{.number = number, .kernel = n}}}};
+  GeneratedGraph out{.recipe = {{{.number = number, .kernel_index = n}}}};
   auto one = whole.kernel(n);
   if (!one) return out;
   RandomSource chance = random_source_of_graph(number, n + 1);
@@ -173,25 +173,25 @@ GeneratedGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t numbe
   return out;
 }
 
-std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
-                                             GraphRecipe& recipe) const {
+std::optional<FuzzKernel> GraphMaker::make_kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
+                                                  GraphRecipe& recipe) const {
   if (number < golden_kernels_.size()) return mutate_kernel(golden_kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.random_below(12);
   if (kind >= 8) {
     RandomSource choice(chance.next());
-    auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
+    auto rare = chance.one_in(2) ? steering.choose_parent(choice) : std::nullopt;
     const KernelText* golden =
         golden_kernels_.empty() ? nullptr : &golden_kernels_[choice.random_below(golden_kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
     if (rare || golden) out = mutate_kernel(rare ? rare->text : *golden, chance, false);
   }
   if (!out) {
-    out = FuzzKernel{.graph = make_varied_graph({}, chance), .ast = {}, .target = ""};
+    out = FuzzKernel{.graph = make_empty_graph({}, chance), .ast = {}, .target = ""};
     Graph& graph = *out->graph;
     out->ast = chance.one_in(24)   ? random_matmul_kernel(graph, chance)
                : kind < 3          ? kernel_from_rule(*out, chance, steering, recipe)
-               : kind >= 7         ? RandomKernel(graph, chance.next()).make_ast()
+               : kind >= 7         ? RandomKernelMaker(graph, chance.next()).make_ast()
                : chance.one_in(6)  ? random_edge_kernel(graph, chance)
                : chance.one_in(50) ? make_grid_kernel(*out, chance)
                                    : UOp();
@@ -204,7 +204,7 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
 
 std::optional<FuzzKernel> GraphMaker::mutate_kernel(const KernelText& parent, RandomSource& chance,
                                                     bool is_unchanged) const {
-  FuzzKernel out{.graph = make_varied_graph(parent.settings, chance), .ast = {}, .target = parent.target};
+  FuzzKernel out{.graph = make_empty_graph(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
   out.ast = *ast;
@@ -224,7 +224,7 @@ UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const Ma
   RandomSource choice(chance.next());
   const RandomSource given(chance.next());
   for (int tries = 0; tries < 16; tries++) {
-    const Rule* rule = steering.rule(choice);
+    const Rule* rule = steering.choose_rule(choice);
     RandomSource own = given;
     bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
     UOp ast = is_product ? random_matmul_kernel(*out.graph, own) : random_pattern_kernel(*out.graph, own, *rule);
@@ -253,7 +253,7 @@ std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent
   }
   if (!parent) {
     InputGraph out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
-    out.root = tensor_graph(*out.graph, chance);
+    out.root = random_tensor_graph(*out.graph, chance);
     return is_sound(out.root, Spec::Tensor) ? std::optional(std::move(out)) : std::nullopt;
   }
   auto out = load_graph_text(settings, InputKind::Pyrender, parent->ast, "golden");
@@ -282,9 +282,9 @@ std::optional<GraphRecipe::RecipeStep> parse_step(std::string_view text) {
   GraphRecipe::RecipeStep out{.number = *number};
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    auto kernel = take_number(text);
-    if (!kernel) return std::nullopt;
-    out.kernel = *kernel;
+    auto kernel_index = take_number(text);
+    if (!kernel_index) return std::nullopt;
+    out.kernel_index = *kernel_index;
   } else if (text.size() > 1 && text.starts_with(':')) {
     out.rule = text.substr(1);
     text = {};
@@ -298,7 +298,7 @@ std::string GraphRecipe::text() const {
   std::string out;
   for (const RecipeStep& s : steps) {
     out += (out.empty() ? "" : "/") + std::to_string(s.number);
-    if (s.kernel) out += "." + std::to_string(*s.kernel);
+    if (s.kernel_index) out += "." + std::to_string(*s.kernel_index);
     if (!s.rule.empty()) out += ":" + s.rule;
   }
   return out;

@@ -36,7 +36,7 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
 struct GraphRecipe {
   struct RecipeStep {
     uint64_t number = 0;
-    std::optional<size_t> kernel = {};  // index in the schedule, for a tensor graph's kernel
+    std::optional<size_t> kernel_index = {};  // index in the schedule, for a tensor graph's kernel
     // the rule from whose pattern the graph was made
     std::string rule = {};
   };
@@ -60,9 +60,9 @@ struct ParentGraph {
 };
 
 struct MakerCallbacks {
-  std::function<const Rule*(RandomSource&)> rule;  // returns the rule from whose pattern to make a graph
+  std::function<const Rule*(RandomSource&)> choose_rule;  // returns the rule from whose pattern to make a graph
   // returns the kernel to mutate; nullopt if there is none
-  std::function<std::optional<ParentGraph>(RandomSource&)> parent;
+  std::function<std::optional<ParentGraph>(RandomSource&)> choose_parent;
 };
 
 // Neither `kernel` nor `tensor_graph` is set if the graph could not be made.
@@ -98,8 +98,8 @@ class GraphMaker {
   std::string name_of(const Rule& rule) const;
   const Rule* rule_of_name(std::string_view name) const;
 
-  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
-                                   GraphRecipe& recipe) const;
+  std::optional<FuzzKernel> make_kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
+                                        GraphRecipe& recipe) const;
   std::optional<FuzzKernel> mutate_kernel(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
   UOp kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerCallbacks& steering,
                        GraphRecipe& recipe) const;

@@ -79,15 +79,15 @@ Op similar_op(Op op, size_t i) {
   return Op(i % kNumOps);
 }
 
-class Mutator {
+class NodeMutator {
  public:
-  Mutator(std::vector<UOp> nodes, bool is_list, const SubgraphDonor& donor)
+  NodeMutator(std::vector<UOp> nodes, bool is_list, const SubgraphDonor& donor)
       : graph_(nodes.back().graph()), nodes_(std::move(nodes)), is_list_(is_list), donor_(donor) {}
 
-  void apply(const MutationStep& step) {
+  void apply_step(const MutationStep& step) {
     step_ = step;
     node_index_ = step.node_position % nodes_.size();
-    if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return change_order();
+    if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return mutate_list();
     UOp u = nodes_[node_index_], now = mutated_node(u);
     if (!(now == u)) replace_node(now);
   }
@@ -95,7 +95,7 @@ class Mutator {
   std::vector<UOp> take_nodes() && { return std::move(nodes_); }
 
  private:
-  UOp other_node() const { return nodes_[step_.other_position % nodes_.size()]; }
+  UOp second_node() const { return nodes_[step_.other_position % nodes_.size()]; }
   // Returns the i-th node, modulo their number, whose op is in `ops`; the empty UOp if there are none.
   UOp pick_node(OpSet ops, size_t i) const {
     std::vector<UOp> found;
@@ -121,7 +121,7 @@ class Mutator {
       case 2: return u.with_dtype(choose_dtype(step_.value_choice));
       case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(step_.value_choice % kNumScalars)));
       case 4: return u.with_arg(edge_arg(graph_, step_.value_choice));
-      case 5: return u.with_arg(other_node().arg());
+      case 5: return u.with_arg(second_node().arg());
       case 6:
         if (u.arg().is_tuple() && !u.arg().items().empty()) {
           std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
@@ -135,8 +135,8 @@ class Mutator {
       case 8:
         if (!src.empty()) src.erase(src.begin() + int64_t(slot));
         return u.with_src(src);
-      case 9: return src.insert(src.begin() + int64_t(slot), other_node()), u.with_src(src);
-      case 10: return with_source(u, other_node());
+      case 9: return src.insert(src.begin() + int64_t(slot), second_node()), u.with_src(src);
+      case 10: return with_source(u, second_node());
       case 11:
         if (src.empty()) return u;
         return with_source(u, graph_.node(Op::CONST, src[slot].dtype(), {}, edge_arg(graph_, step_.value_choice)));
@@ -147,22 +147,22 @@ class Mutator {
         return u;
       case 14:
         if (UOp r = pick_node({Op::RANGE, Op::SPECIAL}, step_.other_position); r && r.num_src())
-          return node_index_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
+          return node_index_ = position_of(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
       case 15:
         if (UOp part = nodes_.size() < kMutantNodes ? donated_subgraph() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
-      case 17: return graph_.node(Op(step_.value_choice % kNumOps), u.dtype(), u, other_node().arg());
+      case 17: return graph_.node(Op(step_.value_choice % kNumOps), u.dtype(), u, second_node().arg());
       case 18: return u.rtag(edge_arg(graph_, step_.value_choice));
       case 19:
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
-        return with_source(u, other_node());
+        return with_source(u, second_node());
       case 20: return with_source(u, u);  // a new node with the old one as a source
-      case 21: return u.replace({.op = other_node().op(), .dtype = other_node().dtype()});
-      case 22: return src.assign(1 + step_.value_choice % 40, other_node()), u.with_src(src);
-      default: return with_source(u, source_of(other_node()));
+      case 21: return u.replace({.op = second_node().op(), .dtype = second_node().dtype()});
+      case 22: return src.assign(1 + step_.value_choice % 40, second_node()), u.with_src(src);
+      default: return with_source(u, source_of(second_node()));
     }
   }
 
@@ -172,7 +172,7 @@ class Mutator {
     return kSizes[step_.value_choice % std::size(kSizes)];
   }
   UOp size_const(DType dtype) { return graph_.node(Op::CONST, dtype, {}, edge_arg(graph_, step_.value_choice)); }
-  size_t position(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
+  size_t position_of(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
 
   UOp donated_subgraph() const {
     UOp root = donor_ ? donor_(graph_, step_.other_position) : UOp();
@@ -203,7 +203,7 @@ class Mutator {
     }
   }
 
-  void change_order() {
+  void mutate_list() {
     size_t to = step_.other_position % nodes_.size();
     switch (step_.kind % kNumMutations) {
       case kNumMutations - 3:
@@ -234,8 +234,8 @@ Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std:
                                       const SubgraphDonor& donor) {
   if (nodes.empty()) return nodes;
   return catch_failures([&] {
-    Mutator mutator(std::move(nodes), is_list, donor);
-    for (const MutationStep& step : steps) mutator.apply(step);
+    NodeMutator mutator(std::move(nodes), is_list, donor);
+    for (const MutationStep& step : steps) mutator.apply_step(step);
     return std::move(mutator).take_nodes();
   });
 }

@@ -13,10 +13,12 @@ namespace {
 
 std::string mutant(uint64_t seed, std::span<const MutationStep> steps, bool with_donor = true) {
   Graph graph;
-  SubgraphDonor donor = [](Graph& into, size_t number) { return RandomKernel(into, number % 50 + 100).make_ast(); };
-  auto nodes =
-      mutate_nodes(toposort(RandomKernel(graph, seed).make_ast()), false, steps, with_donor ? donor : SubgraphDonor())
-          .value_or_throw();
+  SubgraphDonor donor = [](Graph& into, size_t number) {
+    return RandomKernelMaker(into, number % 50 + 100).make_ast();
+  };
+  auto nodes = mutate_nodes(toposort(RandomKernelMaker(graph, seed).make_ast()), false, steps,
+                            with_donor ? donor : SubgraphDonor())
+                   .value_or_throw();
   CHECK(toposort(nodes.back()) == nodes);
   return graph_to_json(nodes.back());
 }

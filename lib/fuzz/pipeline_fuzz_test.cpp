@@ -103,7 +103,7 @@ TEST_CASE("random kernels pass all stages well-formed, and resuming after a stag
   for (; more(kernels); kernels++) {
     uint64_t seed = kernels < std::size(kOnceBroken) ? kOnceBroken[kernels] : next_seed++;
     Graph graph(fixed_settings());
-    auto text = pyrender(RandomKernel(graph, seed).make_ast());
+    auto text = pyrender(RandomKernelMaker(graph, seed).make_ast());
     REQUIRE(text);
     const char* name = kTargets[seed % 2];
     if (path) write_record(file, seed, *text, name);

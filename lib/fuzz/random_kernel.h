@@ -1,4 +1,4 @@
-// RandomKernel: generates random kernel ASTs with arithmetic in many dtypes.
+// RandomKernelMaker: generates random kernel ASTs with arithmetic in many dtypes.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace tgc {
 
-class RandomKernel {
+class RandomKernelMaker {
  public:
-  RandomKernel(Graph& graph, uint64_t seed) : graph_(graph), random_state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+  RandomKernelMaker(Graph& graph, uint64_t seed) : graph_(graph), random_state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
 
   UOp make_ast() {
     std::vector<UOp> stores;
@@ -19,13 +19,13 @@ class RandomKernel {
   }
 
  private:
-  uint64_t next() {
+  uint64_t next_random() {
     uint64_t z = random_state_ += 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     return z ^ z >> 31;
   }
-  size_t draw_below(size_t n) { return size_t(next() % n); }
+  size_t draw_below(size_t n) { return size_t(next_random() % n); }
   bool draw_one_in(size_t one_in) { return draw_below(one_in) == 0; }
   template <class T>
   T random_item(std::initializer_list<T> choices) { return choices.begin()[draw_below(choices.size())]; }

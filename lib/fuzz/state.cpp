@@ -42,7 +42,7 @@ CampaignState state_from_json(const Json& from, const std::string& path, const C
     throw Failure(Diag{.message = its.seed == of.seed ? "it is of a campaign that grows from other golden files"
                                                       : "it is of a campaign of seed " + std::to_string(its.seed),
                        .file = path});
-  CampaignState out{.next_graph = from.at("next"),
+  CampaignState out{.next_graph_number = from.at("next"),
                     .unfinished_graph_numbers = from.at("unfinished"),
                     .rule_counts = from.at("counts"),
                     .applied_rules = from.at("noted")};
@@ -58,7 +58,7 @@ CampaignState state_from_json(const Json& from, const std::string& path, const C
 std::string state_to_json(const CampaignState& state, const CampaignKey& of) {
   return json_object([&](JsonWriter& json) {
     json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.golden_digest); });
-    json.member("next", state.next_graph).member("unfinished", state.unfinished_graph_numbers);
+    json.member("next", state.next_graph_number).member("unfinished", state.unfinished_graph_numbers);
     json.key("so_far").object([&] {
       for (auto& [name, count] : kCounts) json.member(name, state.report.*count);
       json.member("seconds", state.report.seconds);

@@ -11,8 +11,8 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next_graph = 0;                             // the first graph that was not started
-  std::vector<uint64_t> unfinished_graph_numbers;       // those below `next_graph` that did not finish
+  uint64_t next_graph_number = 0;                             // the first graph that was not started
+  std::vector<uint64_t> unfinished_graph_numbers;       // those below `next_graph_number` that did not finish
   std::map<std::string, uint64_t> rule_counts;        // number of kernels and schedules in which the rule applied
   std::set<std::string> applied_rules;           // all rules that applied, also those that replaced no node
   std::vector<ParentGraph> rare_graphs;

@@ -21,7 +21,8 @@ class TensorGraphMaker {
     if (random_.one_in(3))
       device_names_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, device_names_.resize(2 + random_.random_below(3));
     if (random_.one_in(8)) file_device_ = "DISK:weights";
-    if (random_.one_in(6)) bound_size_ = graph_.node(Op::BIND, dtypes::index, {graph_.variable("i", 1, 8), index(3)});
+    if (random_.one_in(6))
+      variable_size_ = graph_.node(Op::BIND, dtypes::index, {graph_.variable("i", 1, 8), index(3)});
   }
 
   UOp make_sink() {
@@ -59,7 +60,7 @@ class TensorGraphMaker {
     return out;
   }
   UOp new_buffer(DType dtype, const ShapeVec& shape, Arg device) {
-    UOp unique = graph_.node(Op::UNIQUE, dtypes::void_, {}, Arg(next_number_++));
+    UOp unique = graph_.node(Op::UNIQUE, dtypes::void_, {}, Arg(next_unique_number_++));
     UOp flat = graph_.node(Op::BUFFER, dtype, {unique, make_device_node(graph_, device)}, prod(shape).arg());
     return random_.one_in(4) ? force_reshape(flat, shape) : reshape(flat, shape);
   }
@@ -73,7 +74,7 @@ class TensorGraphMaker {
   UOp new_constant(DType d, const ShapeVec& shape, Arg device) {
     UOp on = make_device_node(graph_, device), out = number_const(d);
     std::vector<UOp> src{on};
-    if (random_.one_in(4)) src = {graph_.node(Op::UNIQUE, dtypes::void_, {}, Arg(next_number_++)), on};
+    if (random_.one_in(4)) src = {graph_.node(Op::UNIQUE, dtypes::void_, {}, Arg(next_unique_number_++)), on};
     return expand_const(out.with_src(src), shape);
   }
   UOp random_leaf() {
@@ -127,7 +128,7 @@ class TensorGraphMaker {
       case 6: return apply_reduce(u);
       case 7: return apply_identity(u);
       case 8: return assign_to_buffer(u);
-      case 9: return bound_size_ && random_.one_in(2) ? shrink_to_variable(u) : apply_movement(u);
+      case 9: return variable_size_ && random_.one_in(2) ? shrink_to_variable(u) : apply_movement(u);
       case 10: return random_.one_in(2) ? add_image_output(u) : sum_in_outer_loop(u);
       case 11:
       case 12: return is_on_many_devices(u) ? apply_movement(u) : shard_tensor(copy_to(u, several_devices()));
@@ -265,7 +266,7 @@ class TensorGraphMaker {
     std::vector<std::pair<Sint, Sint>> pairs;
     for (Sint s : shape_of(u)) pairs.emplace_back(0, s);
     if (!shape_of(u)[axis].is_int() || shape_of(u)[axis].as_int() < Int(8)) return {};
-    pairs[axis] = {0, bound_size_};
+    pairs[axis] = {0, variable_size_};
     return shrink(u, pairs);
   }
 
@@ -286,7 +287,7 @@ class TensorGraphMaker {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
     if (!can) return {};
-    UOp turn = graph_.range(int64_t(size.as_int().low_64_bits()), 100 + next_number_++, AxisType::OUTER);
+    UOp turn = graph_.range(int64_t(size.as_int().low_64_bits()), 100 + next_unique_number_++, AxisType::OUTER);
     std::vector<std::pair<Sint, Sint>> pairs;
     for (Sint s : shape_of(u)) pairs.emplace_back(0, s);
     pairs[0] = {turn, Sint(turn) + 1};
@@ -319,13 +320,13 @@ class TensorGraphMaker {
   RandomSource& random_;
   std::vector<const char*> device_names_;
   std::string file_device_;
-  UOp bound_size_;  // a variable that has a value (BIND), for shapes
+  UOp variable_size_;  // a variable that has a value (BIND), for shapes
   std::vector<UOp> tensors_, outputs_;
-  int64_t next_number_ = 1;
+  int64_t next_unique_number_ = 1;
 };
 
 }  // namespace
 
-UOp tensor_graph(Graph& graph, RandomSource& chance) { return TensorGraphMaker(graph, chance).make_sink(); }
+UOp random_tensor_graph(Graph& graph, RandomSource& chance) { return TensorGraphMaker(graph, chance).make_sink(); }
 
 }  // namespace tgc

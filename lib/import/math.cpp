@@ -134,7 +134,7 @@ UOp alu_node(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
     case Op::CDIV: return x[0].alu(Op::IDIV, x[1]);
     case Op::CMOD: return truncated_remainder(x[0], x[1]);
     case Op::RECIP: return x[0].alu(Op::RECIPROCAL);
-    case Op::POW:  // tinygrad computes a power of ints in float32, and 0.12's rules for POW only match floats
+    case Op::POW:  // if the exponent is no constant, tinygrad 0.14 computes a power of ints in float32
       if (dtypes::is_float(dtype)) return x[0].alu(Op::POW, x[1]);
       return x[0].cast(dtypes::float32).alu(Op::POW, x[1].cast(dtypes::float32)).cast(dtype);
     default: return im.new_graph.node(u.op(), dtype, std::span<const UOp>(x));

@@ -27,7 +27,7 @@ class OriginConsumer : public NodeProvenance {
 
  private:
   void find_rule() {
-    for (std::string_view stage : stages()) {
+    for (std::string_view stage : stage_names()) {
       if (stage != question_.stage || !stage_result_of(stage)) continue;
       const auto nodes = toposort(stage_result_of(stage));
       if (nodes.size() != question_.num_nodes || question_.position >= nodes.size()) return;

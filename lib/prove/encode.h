@@ -26,8 +26,8 @@ inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatS
 // Returns the name of a sense in reports, such as "bit-exact" for Uninterpreted.
 std::string_view name_of(FloatSense sense);
 
-// How integers are encoded. Numbers: as unbounded integers, which wrap around where an op of a fixed dtype may
-// overflow. Bits: as bit-vectors.
+// How integers are encoded. Numbers: as unbounded integers; a result that may not fit into its dtype is wrapped around.
+// Bits: as bit-vectors.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct ProofSenses {
@@ -48,8 +48,7 @@ class IntervalAnalysis {
   Interval interval_of(UOp u, int lane);
   // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t num_indexed_elements(UOp index) const;
-  // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
-  // operation overflows.
+  // Returns true if FloatSense::Finite assumes that a leaf, or an element of a memory, is finite.
   bool is_finite_value(UOp u);
   // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { has_infinities_ = true; }

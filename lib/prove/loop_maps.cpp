@@ -15,8 +15,8 @@ constexpr int64_t kMostIterations = 1 << 20;
 
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
-// Evaluates integer expressions for combinations of the loops' values. run_iteration() returns false for an op that is
-// not supported, an overflow, or a division by zero.
+// Evaluates integer expressions in 64 bits for combinations of the loops' values; narrower dtypes do not wrap around.
+// run_iteration() returns false for an op that is not supported, an overflow of 64 bits, or a division by zero.
 class LoopEvaluator {
  public:
   explicit LoopEvaluator(std::span<const UOp> roots) {

@@ -25,7 +25,7 @@ std::string read_one_line_name(JsonScanner& in) {
   return out;
 }
 
-std::optional<std::string> text_or_null(JsonScanner& in) {
+std::optional<std::string> read_text_or_null(JsonScanner& in) {
   if (in.read_null()) return std::nullopt;
   return read_text(in);
 }
@@ -118,9 +118,9 @@ GoldenMetadata read_metadata(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "name") m.name = in.string();
     else if (key == "caller") m.call_place = in.string();
-    else if (key == "node") m.node = in.string();
+    else if (key == "node") m.onnx_node = in.string();
     else if (key == "backward") m.is_backward = in.read_boolean();
-    else if (key == "nodes") in.array([&] { m.nodes.push_back(in.read_int64()); });
+    else if (key == "nodes") in.array([&] { m.node_numbers.push_back(in.read_int64()); });
     else in.skip_any();
   });
   return m;
@@ -135,7 +135,7 @@ std::vector<GoldenMetadata> read_metadata_list(JsonScanner& in) {
 GoldenStoredValue read_stored_value(JsonScanner& in) {
   GoldenStoredValue s;
   in.object([&](std::string_view key) {
-    if (key == "node") s.node = in.string();
+    if (key == "node") s.node_text = in.string();
     else if (key == "added_for") s.added_for_op = in.string();
     else if (key == "buffers") s.num_buffers = in.read_int64();
     else if (key == "reduces") s.has_buffer_reduction = in.read_boolean();
@@ -163,17 +163,17 @@ GoldenKernel read_kernel(JsonScanner& in) {
     else if (key == "bufs") in.array([&] { k.buffer_args.push_back(read_buffer(in)); });
     else if (key == "fixedvars") k.fixed_variables = read_variables(in);
     else if (key == "metadata") k.metadata = read_metadata_list(in);
-    else if (key == "stored") k.stored_reasons = read_stored_value(in);
+    else if (key == "stored") k.stored_value = read_stored_value(in);
     else in.skip_any();
   });
   return k;
 }
 
 // Reads {"uop/symbolic.py:102": [matches, attempts, seconds of the matches, seconds of the attempts]}.
-std::vector<GoldenRule> read_rules(JsonScanner& in) {
-  std::vector<GoldenRule> out;
+std::vector<GoldenRuleTimes> read_rule_times(JsonScanner& in) {
+  std::vector<GoldenRuleTimes> out;
   in.object([&](std::string_view place) {
-    GoldenRule& rule = out.emplace_back();
+    GoldenRuleTimes& rule = out.emplace_back();
     rule.place = place;
     size_t n = 0;
     in.array([&] {
@@ -200,10 +200,10 @@ GoldenRecord read_record(JsonScanner& in) {
     else if (key == "device") r.device = read_text(in);
     else if (key == "nodes") r.num_nodes = in.read_int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(read_stage(in)); });
-    else if (key == "linear") r.linear = text_or_null(in);
-    else if (key == "source") r.source = text_or_null(in);
-    else if (key == "source_error") r.source_error = text_or_null(in);
-    else if (key == "error") r.error = text_or_null(in);
+    else if (key == "linear") r.linear = read_text_or_null(in);
+    else if (key == "source") r.source = read_text_or_null(in);
+    else if (key == "source_error") r.source_error = read_text_or_null(in);
+    else if (key == "error") r.error = read_text_or_null(in);
     else if (key == "error_stage") r.error_stage = read_one_line_name(in);
     else if (key == "program") {
       if (!in.read_null()) r.program = read_program(in);
@@ -212,14 +212,14 @@ GoldenRecord read_record(JsonScanner& in) {
     } else if (key == "var_vals") r.var_vals = read_variables(in);
     else if (key == "runtime") r.is_of_runtime = in.read_boolean();
     else if (key == "rewrites") r.rewrites_json = in.skip_any();
-    else if (key == "made_by") r.made_by = in.skip_any();
-    else if (key == "rules") r.rule_times = read_rules(in);
+    else if (key == "made_by") r.methods_json = in.skip_any();
+    else if (key == "rules") r.rule_times = read_rule_times(in);
     else if (key == "seconds") r.record_seconds = read_seconds(in);
     else if (key == "metadata") r.metadata = read_metadata_list(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
-        r.settings[setting] = text_or_null(in);
+        r.settings[setting] = read_text_or_null(in);
       });
     else in.skip_any();
   });
@@ -294,7 +294,7 @@ std::string methods_text(const std::vector<GoldenMetadata>& metadata) {
   for (const GoldenMetadata& m : metadata) {
     const std::string at = m.call_place.substr(0, m.call_place.find("::"));
     std::string where = at.empty() ? "" : " at " + at;
-    if (!m.node.empty()) where += " (node " + m.node + ")";
+    if (!m.onnx_node.empty()) where += " (node " + m.onnx_node + ")";
     auto line = std::ranges::find(lines, where, [](auto& l) { return l.first; });
     if (line == lines.end()) line = lines.insert(line, {where, {}});
     auto method = std::ranges::find(line->second, m.name, &Method::name);
@@ -342,7 +342,7 @@ std::optional<std::string_view> remove_member(std::string_view& text, std::strin
 
 // Returns "ID@TARGET" if the line begins with the members `id` and `target`, as the exporter writes them; "ID@" if it
 // begins with `id` alone; else "".
-std::string key_of(std::string_view line) {
+std::string id_and_target_key(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
   auto id = remove_member(line, "id");
   return id ? std::string(*id) + "@" + std::string(remove_member(line, "target").value_or("")) : "";
@@ -404,9 +404,9 @@ bool may_name_record(std::string_view wanted, const GoldenLine& line) {
 
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file) {
   return catch_failures([&] {
-    JsonScanner in(line.text, file, line.line);
+    JsonScanner in(line.text, file, line.line_number);
     GoldenRecord r = read_record(in);
-    r.line = line.line;
+    r.line = line.line_number;
     r.id = line.make_distinct_id(std::move(r.id));
     return r;
   });
@@ -414,7 +414,7 @@ Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_vie
 
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file) {
   return catch_failures([&] {
-    JsonScanner in(line.text, file, line.line);
+    JsonScanner in(line.text, file, line.line_number);
     return read_golden_header(in);
   });
 }
@@ -432,7 +432,7 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
   auto read = (*lines)->next_line_text(first.text);
   if (!read) return read.diag();
   if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
-  first.line = (*lines)->line_number();
+  first.line_number = (*lines)->line_number();
   if (InputKind kind = detect_input_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
     return Diag{.message = "the first line is not a golden header",
                 .file = input_name(path),
@@ -455,10 +455,10 @@ Result<GoldenReader> GoldenReader::make_from_lines(std::unique_ptr<LineReader> l
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
     auto read = next_whole_line(*line_reader_, line.text, file_path_, truncation_error_);
-    line.line = line_reader_->line_number(), line.num_same_id = 0;
+    line.line_number = line_reader_->line_number(), line.num_same_id = 0;
     if (!read || !*read) return read;
     if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
-    if (std::string key = key_of(line.text); !key.empty()) line.num_same_id = id_counts_[std::move(key)]++;
+    if (std::string key = id_and_target_key(line.text); !key.empty()) line.num_same_id = id_counts_[std::move(key)]++;
     return read;
   }
 }

@@ -29,7 +29,7 @@ struct GoldenStage {
   double stage_seconds = -1;  // processor time; negative: not recorded
 };
 
-struct GoldenRule {
+struct GoldenRuleTimes {
   std::string place;  // line in tinygrad: "uop/symbolic.py:102"
   int64_t num_matches = 0, num_attempts = 0;
   double match_seconds = 0, attempt_seconds = 0;  // time of the attempts that matched, and of all
@@ -59,15 +59,15 @@ struct GoldenBuffer {
 struct GoldenMetadata {
   std::string name;            // "conv2d"
   std::string call_place;      // place of the call, "net.py:6::forward"; empty: not recorded
-  std::string node;            // name of the node in the ONNX model; or empty
+  std::string onnx_node;            // name of the node in the ONNX model; or empty
   bool is_backward = false;    // the nodes compute the method's gradient
-  std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON
+  std::vector<int64_t> node_numbers;  // of the AST's nodes that the method made, if the AST is JSON
 };
 
 // Returns the methods by the line of the program: "relu with gradient, add at net.py:6; gradient of conv2d at net.py:7
 // (node /l1/Conv)".
 std::string methods_text(const std::vector<GoldenMetadata>& metadata);
-// Parses GoldenRecord::made_by. Returns no methods for "". Throws Failure if the text is malformed.
+// Parses GoldenRecord::methods_json. Returns no methods for "". Throws Failure if the text is malformed.
 std::vector<GoldenMetadata> read_methods(std::string_view json);
 
 // The value that a kernel stores in its first argument, and why the scheduler stores it
@@ -81,7 +81,7 @@ struct GoldenStoredValue {
         decision_place;  // "schedule/indexing.py:231"; may be empty
     std::string requiring_op;  // op of the user that requires the value to be stored; may be empty
   };
-  std::string node;       // "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: unknown
+  std::string node_text;       // "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: unknown
   std::string added_for_op;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
   std::vector<GoldenMetadata> made_by;
@@ -95,7 +95,7 @@ struct GoldenKernel {  // a kernel in the schedule of a tensor record
   std::vector<GoldenBuffer> buffer_args;
   std::map<std::string, int64_t> fixed_variables;
   std::vector<GoldenMetadata> metadata;
-  std::optional<GoldenStoredValue> stored_reasons;
+  std::optional<GoldenStoredValue> stored_value;
 };
 
 using GoldenSettings = std::map<std::string, std::string>;
@@ -116,9 +116,9 @@ struct GoldenRecord {
   // of a kernel record: the methods that made the kernel; of a tensor record: late reads (README.md)
   std::vector<GoldenMetadata> metadata;
   bool is_of_runtime = false;  // a kernel of tinygrad's runtime, which belongs to no schedule
-  std::string made_by;  // tensor records only: JSON of the methods that made the graph's nodes
+  std::string methods_json;  // tensor records only: JSON of the methods that made the graph's nodes
   std::string rewrites_json;  // JSON of all rule matches; empty: not recorded
-  std::vector<GoldenRule> rule_times;
+  std::vector<GoldenRuleTimes> rule_times;
   // processor time; negative: not recorded
   double record_seconds = -1;
   uint32_t line = 0;
@@ -136,7 +136,7 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 // The JSON of a header or record, and the number of its line in the file, from 1.
 struct GoldenLine {
   std::string text;
-  uint32_t line = 0;
+  uint32_t line_number = 0;
   uint32_t num_same_id = 0;  // number of earlier records with the same id and target
 
   // Returns `id`; "ID~2" for the second record with its id and target, "ID~3" for the third, and so on.

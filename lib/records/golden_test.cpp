@@ -106,7 +106,7 @@ TEST_CASE("golden: a record may override settings and have metadata") {
   CHECK(settings_of(header, *r) == GoldenSettings{{"NOOPT", "0"}, {"IMAGE", "2"}, {"TC", "2"}});
   REQUIRE(r->metadata.size() == 3);
   CHECK(methods_text(r->metadata) == "relu; gradient of conv2d at model:12 (node /l1/Conv); add (node n)");
-  CHECK(r->metadata[2].nodes == std::vector<int64_t>{3, 5});
+  CHECK(r->metadata[2].node_numbers == std::vector<int64_t>{3, 5});
   CHECK(methods_text(r->kernels[0].metadata) == "sum");
   CHECK(r->kernels[1].metadata.empty());
 }

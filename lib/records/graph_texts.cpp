@@ -52,7 +52,7 @@ bool is_fence(std::string_view line) {
 
 // Returns the length of the progress bar at the beginning of `line`, which a program prints without a line end; 0
 // without one.
-size_t end_of_progress(std::string_view line) {
+size_t progress_bar_length(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
   return 0;
@@ -63,7 +63,7 @@ class GraphTextFinder {
   explicit GraphTextFinder(std::string_view text) : text_(text) {
     for (size_t at = 0; at < text.size(); at = lines_.back().end + 1) {
       const size_t end = std::min(text.find('\n', at), text.size());
-      lines_.push_back({at + end_of_progress(text.substr(at, end - at)), end});
+      lines_.push_back({at + progress_bar_length(text.substr(at, end - at)), end});
     }
   }
 
@@ -110,14 +110,14 @@ class GraphTextFinder {
       }
       size_t begin = i;  // the graph with the header and other comments above it
       while (begin > first && line(begin - 1).starts_with('#') &&
-             (out_.graph_texts.empty() || is_after_last(begin - 1)))
+             (out_.graph_texts.empty() || is_after_last_text(begin - 1)))
         begin--;
       add_text(*kind, begin, next);
       i = next;
     }
   }
 
-  bool is_after_last(size_t i) const { return lines_[i].begin >= out_.graph_texts.back().end; }
+  bool is_after_last_text(size_t i) const { return lines_[i].begin >= out_.graph_texts.back().end; }
   void add_text(InputKind kind, size_t first, size_t end) {
     out_.graph_texts.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }

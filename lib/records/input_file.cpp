@@ -149,7 +149,7 @@ namespace {
 
 std::atomic<bool> was_truncated{false};
 
-bool is_whole(const std::string& text) {
+bool is_whole_record(const std::string& text) {
   if (!text.starts_with('{')) return true;  // not a record, which the record parser reports
   return bool(catch_failures([&] {
     JsonScanner in(text, "", 1);
@@ -163,7 +163,7 @@ bool is_whole(const std::string& text) {
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut) {
   auto read = lines.next_line_text(text);
   if (!read && !lines.was_truncated()) return read;
-  if (read && (!*read || lines.has_line_end() || is_whole(text))) return read;
+  if (read && (!*read || lines.has_line_end() || is_whole_record(text))) return read;
   was_truncated = true;
   cut = Diag{.message = "the file is cut short: the record of line " + std::to_string(lines.line_number()) +
                         " is lost, those before it are whole",

@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kOpen = SIZE_MAX;
+constexpr size_t kUnfinished = SIZE_MAX;
 constexpr size_t kSourceBytes = 8;  // counted in a PickleBudget for each source of a node
 constexpr int kMaxDepth = 1000;
 
@@ -73,8 +73,8 @@ PickleDialect dialect_of(Release release) {
 
 struct DialectRow {
   std::string_view date;
-  Release like;
-  size_t axis_types;
+  Release closest_release;
+  size_t axis_type_table;
   std::string_view changes;
 };
 constexpr DialectRow kHistory[] = {
@@ -98,9 +98,9 @@ std::vector<PickleDialect> make_dialects() {
       if (change[0] == '-') std::erase(ops, name);
       else ops.insert(std::ranges::find(ops, after) + 1, name);
     }
-    const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";
-    out.push_back({row.like, producer_name(row.like) + (is_later ? ".0.post" : ".0.dev"), ops,
-                   row.axis_types});
+    const bool is_later = row.closest_release == Release::v0_13 && row.date > "2026-05-22";
+    out.push_back({row.closest_release, producer_name(row.closest_release) + (is_later ? ".0.post" : ".0.dev"), ops,
+                   row.axis_type_table});
   }
   return out;
 }
@@ -125,30 +125,36 @@ enum class ArgKind : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Op
 // The number of sources and the kind of arg that nodes of these ops have in every version.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
-  size_t fewest, most;  // fewest and most sources
-  ArgKind arg;
+  size_t min_sources, max_sources;
+  ArgKind arg_kind;
 };
-constexpr size_t kMany = SIZE_MAX;
+constexpr size_t kUnlimited = SIZE_MAX;
 const NodeForm kNodeForms[] = {
-    {{"ADD", "MUL", "SHL", "SHR", "IDIV", "CDIV", "MAX", "MOD", "CMOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "OR", "AND",
-      "THREEFRY", "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD", "BIND"}, 2, 2, ArgKind::Nothing},
+    {{"ADD",   "MUL", "SHL", "SHR", "IDIV",     "CDIV", "MAX",  "MOD", "CMOD",     "CMPLT",    "CMPNE",
+      "CMPEQ", "XOR", "OR",  "AND", "THREEFRY", "SUB",  "FDIV", "POW", "FLOORDIV", "FLOORMOD", "BIND"},
+     2,
+     2,
+     ArgKind::Nothing},
     {{"WHERE", "MULACC"}, 3, 3, ArgKind::Nothing},
     {{"EXP2", "LOG2", "SIN", "SQRT", "RECIP", "RECIPROCAL", "NEG", "TRUNC"}, 1, 1, ArgKind::Nothing},
     {{"CAST", "BITCAST"}, 1, 1, ArgKind::Anything},
-    {{"STORE", "ASSIGN"}, 2, kMany, ArgKind::Nothing},
-    {{"END", "LOAD"}, 1, kMany, ArgKind::Nothing},
-    {{"GROUP", "AFTER", "VECTORIZE", "STACK", "BARRIER", "LINEAR", "TUPLE", "IF", "ENDIF"}, 0, kMany, ArgKind::Nothing},
+    {{"STORE", "ASSIGN"}, 2, kUnlimited, ArgKind::Nothing},
+    {{"END", "LOAD"}, 1, kUnlimited, ArgKind::Nothing},
+    {{"GROUP", "AFTER", "VECTORIZE", "STACK", "BARRIER", "LINEAR", "TUPLE", "IF", "ENDIF"},
+     0,
+     kUnlimited,
+     ArgKind::Nothing},
     {{"SPECIAL"}, 1, 1, ArgKind::Text},
-    {{"SOURCE", "CUSTOM", "CUSTOMI", "REWRITE_ERROR", "CUSTOM_FUNCTION"}, 0, kMany, ArgKind::Text},
+    {{"SOURCE", "CUSTOM", "CUSTOMI", "REWRITE_ERROR", "CUSTOM_FUNCTION"}, 0, kUnlimited, ArgKind::Text},
     {{"BINARY"}, 0, 0, ArgKind::Bytes},
     {{"UNIQUE", "LUNIQUE"}, 0, 0, ArgKind::Number},
     {{"DEFINE_GLOBAL"}, 0, 0, ArgKind::Number},
     {{"GETTUPLE", "MSELECT"}, 1, 1, ArgKind::Number},
     {{"GEP", "PERMUTE", "FLIP", "UNROLL", "CONTRACT", "REDUCE_AXIS"}, 1, 1, ArgKind::Tuple},
-    {{"VCONST"}, 0, kMany, ArgKind::Tuple},
+    {{"VCONST"}, 0, kUnlimited, ArgKind::Tuple},
     {{"DEFINE_VAR"}, 0, 0, ArgKind::Tuple},
     {{"WMMA"}, 3, 3, ArgKind::Tuple},
-    {{"ALLREDUCE"}, 1, kMany, ArgKind::Anything},
+    {{"ALLREDUCE"}, 1, kUnlimited, ArgKind::Anything},
 };
 
 // Classes of args, and the ops that may have such args.
@@ -181,7 +187,7 @@ bool has_kind(ArgKind kind, PickleValue arg) {
 bool fits_known_forms(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
   auto is = [&](std::initializer_list<std::string_view> ops) { return std::ranges::find(ops, op) != ops.end(); };
   for (const NodeForm& s : kNodeForms)
-    if (is(s.ops) && (sources < s.fewest || sources > s.most || !has_kind(s.arg, arg))) return false;
+    if (is(s.ops) && (sources < s.min_sources || sources > s.max_sources || !has_kind(s.arg_kind, arg))) return false;
   const std::string_view type = arg.class_name();
   for (const ArgClass& c : kArgClasses)
     if (type == c.name && !is(c.ops)) return false;
@@ -239,9 +245,9 @@ size_t PickledNodeWriter::add_key(NodeKey root) {
       write_node(key);
       continue;
     }
-    auto [known, is_new] = node_numbers_.emplace(key, kOpen);
+    auto [known, is_new] = node_numbers_.emplace(key, kUnfinished);
     if (!is_new) {
-      if (known->second == kOpen) fail("a node depends on itself");
+      if (known->second == kUnfinished) fail("a node depends on itself");
       continue;
     }
     stack.emplace_back(key, true);
@@ -255,7 +261,7 @@ size_t PickledNodeWriter::add_key(NodeKey root) {
       // A source that waits on the stack is pushed again, because it must be written before this node. If an open
       // source is pushed, it depends on this node; the loop reports the cycle when it pops the source.
       auto begun = node_numbers_.find(next);
-      if (begun == node_numbers_.end() || begun->second == kOpen) stack.emplace_back(next, false);
+      if (begun == node_numbers_.end() || begun->second == kUnfinished) stack.emplace_back(next, false);
     }
   }
   arg_nesting_--;
@@ -268,7 +274,7 @@ void PickledNodeWriter::write_node(NodeKey key) {
               line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype_text(f[kDtype]));
   for (size_t n = 0; n < sources.size(); n++) {
     auto known = node_numbers_.find(source_key_of(sources[n]));
-    if (known == node_numbers_.end() || known->second == kOpen) fail("a node depends on itself");
+    if (known == node_numbers_.end() || known->second == kUnfinished) fail("a node depends on itself");
     line += (n ? "," : ",\"src\":[") + std::to_string(known->second);
   }
   if (sources.size()) line += "]";

@@ -92,7 +92,7 @@ void read_map(JsonScanner& in, Map& map, Read read) {
   });
 }
 
-double read_real(JsonScanner& in) {
+double read_tolerance(JsonScanner& in) {
   size_t at = in.position();
   std::string_view text = in.number();
   auto value = parse_py_float(text);
@@ -147,7 +147,7 @@ Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::stri
       else if (key == "blamed") read_map(in, repro.blamed_rewrite, string);
       else if (key == "made_by") read_map(in, repro.made_by, string);
       else if (key == "variables") read_map(in, repro.variables, [&] { return in.read_int64(); });
-      else if (key == "tolerance") read_map(in, repro.tolerance, [&] { return read_real(in); });
+      else if (key == "tolerance") read_map(in, repro.tolerance, [&] { return read_tolerance(in); });
       else if (key == "inputs") read_arrays(in, repro.inputs);
       else if (key == "expected") read_arrays(in, repro.expected);
       else if (key == "graph") {

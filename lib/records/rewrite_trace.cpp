@@ -30,7 +30,7 @@ bool contains(const List& list, std::string_view name) {
   return std::ranges::find(list, name) != std::end(list);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void throw_trace_error(const std::string& what) {
   throw Failure(Diag{.message = what, .expected = std::string(kExpected)});
 }
 
@@ -44,7 +44,7 @@ struct TracedRewrite {
 
 PickleValue field(PickleValue object, std::string_view name) {
   auto found = object.find(name);
-  if (!found) refuse("a " + std::string(object.class_name()) + " without '" + std::string(name) + "'");
+  if (!found) throw_trace_error("a " + std::string(object.class_name()) + " without '" + std::string(name) + "'");
   return *found;
 }
 
@@ -63,13 +63,13 @@ std::string one_line(std::string_view text) {
   std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return out;
 }
-std::string name_in(PickleValue v) { return one_line(v.text()); }
+std::string read_name(PickleValue v) { return one_line(v.text()); }
 
-TracedRewrite rewrite_of(PickleValue v) {
+TracedRewrite read_rewrite(PickleValue v) {
   TracedRewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
-  out.name = name_in(field(v, "name"));
+  out.name = read_name(field(v, "name"));
   auto sink = field(v, "sink").int_value(), depth = field(v, "depth").int_value();
-  if (!sink || !depth) refuse("a rewrite without a graph");
+  if (!sink || !depth) throw_trace_error("a rewrite without a graph");
   out.sink = *sink, out.depth = *depth, out.is_bottom_up = field(v, "bottom_up").is_true();
   return out;
 }
@@ -84,26 +84,26 @@ struct TracedStage {
 // Returns the stages in the order in which they ended.
 std::vector<TracedStage> stages_of(const std::vector<TracedRewrite>& group) {
   std::vector<TracedStage> out;
-  struct Running {
+  struct OpenRewrite {
     const TracedRewrite* rewrite;
     bool is_stage;
-    size_t first;  // index of this rewrite in `pending`; those inside it follow
+    size_t first_pending;  // index of this rewrite in `pending`; those inside it follow
   };
   constexpr size_t kMaxNesting = 1000;
-  std::vector<Running> running;  // outermost first
+  std::vector<OpenRewrite> running;  // outermost first
   std::vector<const TracedRewrite*> pending;
   auto end = [&] {
-    Running r = running.back();
+    OpenRewrite r = running.back();
     running.pop_back();
     if (!r.is_stage) return;
-    auto first = pending.begin() + std::ptrdiff_t(r.first);
-    out.push_back({r.rewrite, {first, pending.end()}});
-    pending.erase(first, pending.end());
+    auto first_pending = pending.begin() + std::ptrdiff_t(r.first_pending);
+    out.push_back({r.rewrite, {first_pending, pending.end()}});
+    pending.erase(first_pending, pending.end());
   };
   for (const TracedRewrite& r : group) {
     if (r.depth < group[0].depth) break;  // a rewrite of the group's caller
     while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
-    if (running.size() >= kMaxNesting) refuse("the rewrites nest too deep");
+    if (running.size() >= kMaxNesting) throw_trace_error("the rewrites nest too deep");
     bool is_outermost = std::ranges::all_of(
         running, [](auto& outer) { return outer.rewrite->name == kCaller || contains(kInner, outer.rewrite->name); });
     bool is_named = !r.name.empty() && r.name != "graph_rewrite" && !r.name.starts_with("View") &&
@@ -127,7 +127,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
-    device = name_in(field(ret, "device"));
+    device = read_name(field(ret, "device"));
     if (device.starts_with("CPU")) renderer = source.starts_with("define ") || source.find("\ndefine ") != source.npos
                                                    ? "LLVM" : "CLANG";
     if (device.starts_with("AMD")) renderer = source.find("define amdgpu_kernel") != source.npos ? "LLVM" : "HIP";
@@ -136,7 +136,7 @@ std::string target_of(PickleValue ret, std::string_view source) {
       if (ret.class_name() == type) renderer = name;
     for (size_t n = 0; n < ret.size(); n++)
       if (ret[n].class_name() == "Target")
-        device = name_in(field(ret[n], "device")), arch = name_in(field(ret[n], "arch"));
+        device = read_name(field(ret[n], "device")), arch = read_name(field(ret[n], "arch"));
   }
   std::string out = device.substr(0, device.find(':'));
   if (!renderer.empty()) out += ":" + renderer;
@@ -179,12 +179,12 @@ std::optional<Numbers> numbers_of(Arg list) {
   return out.size() == list.items().size() ? std::optional(out) : std::nullopt;
 }
 
-class GroupRecord {
+class GroupRecordMaker {
  public:
-  GroupRecord(const PickleDialect& dialect, const PickledFields& fields, const std::string& file)
-      : nodes_(dialect, &fields), reader_(graph_, file) {
+  GroupRecordMaker(const PickleDialect& dialect, const PickledFields& fields, const std::string& file)
+      : node_writer_(dialect, &fields), node_reader_(graph_, file) {
     graph_.set_release(dialect.release);
-    if (dialect.release != Release::v0_12) info_.producer = dialect.producer;
+    if (dialect.release != Release::v0_12) graph_info_.producer = dialect.producer;
   }
 
   // Returns the record's JSON; "" if the group has no stage.
@@ -193,21 +193,21 @@ class GroupRecord {
     if (stages.empty()) return "";
     PickleValue ret = field(key, "ret");
     bool is_kernel = !ret.is_none();
-    UOp ast = node(group[0].sink), last = ast;
+    UOp ast = node_of_number(group[0].sink), last = ast;
     std::string out;
     JsonWriter json(out);
     json.object([&] {
       json.member("id", id);
       if (is_kernel) write_program(json, ret, group);
       else json.member("what", field(key, "display_name").text()).member("device", "");
-      json.member("nodes", toposort(ast).size()).member("ast", graph_to_json(ast, info_));
+      json.member("nodes", toposort(ast).size()).member("ast", graph_to_json(ast, graph_info_));
       json.key("stages").array([&] {
         for (const TracedStage& s : stages) {
           UOp result = result_of(*s.rewrite);
           json.object([&] {
             json.member("name", s.rewrite->name).key("at").array([&] { json.value(s.rewrite->place); });
             if (result == last) json.member("same", true);
-            else json.member("ir", graph_to_json(result, info_));
+            else json.member("ir", graph_to_json(result, graph_info_));
           });
           last = result;
         }
@@ -220,22 +220,24 @@ class GroupRecord {
 
  private:
   UOp node_on_line(size_t number) {
-    while (reader_.size() <= number) reader_.read_line(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
-    return reader_.node_of_line(number);
+    while (node_reader_.size() <= number)
+      node_reader_.read_line(node_writer_.lines()[node_reader_.size()], uint32_t(node_reader_.size() + 1));
+    return node_reader_.node_of_line(number);
   }
-  UOp node(int64_t number) { return node_on_line(nodes_.add_numbered_node(number)); }
-  UOp object_node(PickleValue v) { return node_on_line(nodes_.add_node(v)); }
+  UOp node_of_number(int64_t number) { return node_on_line(node_writer_.add_numbered_node(number)); }
+  UOp node_of_object(PickleValue v) { return node_on_line(node_writer_.add_node(v)); }
 
   UOp result_of(const TracedRewrite& r) {
     std::unordered_map<UOp, UOp> became;
     for (size_t n = 0; n < r.matches.size(); n++)
-      if (auto [before, after] = matched_nodes(r.matches[n]); before && after) became[node(*before)] = node(*after);
-    UOp out = apply_rewrites(node(r.sink), became, r.is_bottom_up);
-    if (!out) refuse("the rewrites of '" + r.name + "' nest too deep");
+      if (auto [before, after] = matched_nodes(r.matches[n]); before && after)
+        became[node_of_number(*before)] = node_of_number(*after);
+    UOp out = apply_rewrites(node_of_number(r.sink), became, r.is_bottom_up);
+    if (!out) throw_trace_error("the rewrites of '" + r.name + "' nest too deep");
     return out;
   }
   static std::pair<std::optional<int64_t>, std::optional<int64_t>> matched_nodes(PickleValue v) {
-    if (v.size() < 3) refuse("a match without nodes");
+    if (v.size() < 3) throw_trace_error("a match without nodes");
     return {v[0].int_value(), v[1].int_value()};
   }
 
@@ -249,7 +251,8 @@ class GroupRecord {
           if (!before || !after) continue;
           std::string place;
           append_json_string(place, place_of_pair(r->matches[n][2]));
-          int64_t from = writer.append_lines(node(*before), lines), to = writer.append_lines(node(*after), lines);
+          int64_t from = writer.append_lines(node_of_number(*before), lines),
+                  to = writer.append_lines(node_of_number(*after), lines);
           list += (list.empty() ? "[" : ",[") + std::to_string(stage) + "," + place + "," + std::to_string(from) + "," +
                   std::to_string(to) + "," + std::to_string(r->depth - stages[stage].rewrite->depth) + "]";
         }
@@ -268,9 +271,9 @@ class GroupRecord {
     std::vector<UOp> list;
     Arg info, kernel;
     if (ret.class_name() == "ProgramSpec") {
-      source = field(ret, "src").text(), name = name_in(field(ret, "name"));
+      source = field(ret, "src").text(), name = read_name(field(ret, "name"));
       if (auto uops = ret.find("uops"))
-        for (size_t n = 0; n < uops->size(); n++) list.push_back(object_node((*uops)[n]));
+        for (size_t n = 0; n < uops->size(); n++) list.push_back(node_of_object((*uops)[n]));
       if (!list.empty()) kernel = list.back().arg();
     } else if (UOp program = last_program(group)) {
       info = program.arg();
@@ -313,7 +316,7 @@ class GroupRecord {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
     };
     for (size_t n = group.size(); n-- > 0;) {
-      UOp sink = node(group[n].sink);
+      UOp sink = node_of_number(group[n].sink);
       if (!sink.is(Op::PROGRAM) && !sink.is(Op::SINK)) continue;
       if (UOp result = result_of(group[n]); has_source(result)) return result;
       if (has_source(sink)) return sink;
@@ -322,9 +325,9 @@ class GroupRecord {
   }
 
   Graph graph_;
-  PickledNodeWriter nodes_;
-  JsonNodeReader reader_;
-  GraphInfo info_;
+  PickledNodeWriter node_writer_;
+  JsonNodeReader node_reader_;
+  GraphInfo graph_info_;
 };
 
 }  // namespace
@@ -348,8 +351,8 @@ struct RewriteTrace::State {
   Pickle pickle;
   PickledFields fields = {};
   const PickleDialect* dialect = nullptr;
-  size_t group = 0;
-  bool has_header = false, has_record = false;
+  size_t next_group = 0;
+  bool was_header_returned = false, was_record_returned = false;
   std::set<uint32_t> seen_list_ids = {};  // ids of the lists of graph rewrites of earlier groups
   std::map<std::string, int> num_uses_by_id = {};
   std::optional<Diag> last_problem = {};
@@ -360,10 +363,10 @@ struct RewriteTrace::State {
 
   std::string make_record(size_t n) {
     PickleValue key = trace_field("keys")[n], rewrites = trace_field("rewrites")[n];
-    if (!seen_list_ids.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
+    if (!seen_list_ids.insert(rewrites.id()).second) throw_trace_error("two groups of rewrites are the same list");
     std::vector<TracedRewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
-      const TracedRewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
+      const TracedRewrite& r = all.emplace_back(read_rewrite(rewrites[i]));
       // counts a list of matches for each rewrite, because rewrites may share a list; a match that is not shared takes
       // more in the file
       budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
@@ -372,20 +375,20 @@ struct RewriteTrace::State {
     std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
     int use = num_uses_by_id[id]++;
     if (use || id == "tensor") id += "." + std::to_string(use);
-    return GroupRecord(*dialect, fields, file).make_record(key, all, id);
+    return GroupRecordMaker(*dialect, fields, file).make_record(key, all, id);
   }
 
   std::string next_record_line() {
-    if (!std::exchange(has_header, true)) {
+    if (!std::exchange(was_header_returned, true)) {
       std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":")";
       return header.append(dialect->producer) + R"(","settings":{}})" + "\n";
     }
-    while (group < std::min(trace_field("keys").size(), trace_field("rewrites").size())) {
-      auto record = catch_failures([&] { return make_record(group++); });
+    while (next_group < std::min(trace_field("keys").size(), trace_field("rewrites").size())) {
+      auto record = catch_failures([&] { return make_record(next_group++); });
       if (!record) last_problem = record.diag();
-      else if (!record->empty()) return has_record = true, *record + "\n";
+      else if (!record->empty()) return was_record_returned = true, *record + "\n";
     }
-    if (has_record) return "";
+    if (was_record_returned) return "";
     throw Failure(last_problem ? *last_problem
                                : Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
   }

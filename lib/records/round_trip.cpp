@@ -19,7 +19,7 @@ class GraphComparer {
   std::optional<GraphDifference> run() {
     for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++) {
       UOp u = nodes_a_[i];
-      if (std::string difference = compare(u, nodes_b_[i]); !difference.empty())
+      if (std::string difference = node_difference(u, nodes_b_[i]); !difference.empty())
         return GraphDifference{
             u, "node " + std::to_string(i) + " (" + std::string(printed_op_name(u)) + "): " + difference};
     }
@@ -28,7 +28,7 @@ class GraphComparer {
   }
 
  private:
-  std::string compare(UOp u, UOp v) {
+  std::string node_difference(UOp u, UOp v) {
     auto unlike = [](std::string_view what, std::string_view x, std::string_view y) {
       return std::string(what) + " " + std::string(x) + " and " + std::string(y);
     };

@@ -82,13 +82,13 @@ class SvodTreeReader : public PyScanner {
   }
 
  private:
-  struct Frame {
-    size_t at;
+  struct OpenNode {
+    size_t text_offset;
     std::string_view id;
     Op op;
     DType dtype;
     Arg arg;
-    std::optional<size_t> sources_expected;
+    std::optional<size_t> num_expected_sources;
     std::vector<UOp> sources;
   };
 
@@ -113,25 +113,31 @@ class SvodTreeReader : public PyScanner {
       throw_error(at, "found " + found_text(at), "a node such as '[5] Add : Scalar(Float32) shape=[]'");
     const std::string_view id = rest.substr(1, bracket - 1);
     rest.remove_prefix(bracket + 2);
-    if (depth > open_frames_.size() || (depth == 0 && (root_ || !open_frames_.empty())))
+    if (depth > open_nodes_.size() || (depth == 0 && (root_ || !open_nodes_.empty())))
       throw_error(at, depth ? "a node without the node above it" : "a second tree in one text", "one tree");
     close_nodes(depth);
     if (!rest.starts_with("→")) return open_node(at, id, rest);
     auto known = nodes_.find(id);
     if (known == nodes_.end()) throw_error(at, "no node [" + std::string(id) + "] above this line", "a node above");
-    if (open_frames_.empty()) throw_error(at, "a tree that is a reference", "a node");
-    open_frames_.back().sources.push_back(known->second);
+    if (open_nodes_.empty()) throw_error(at, "a tree that is a reference", "a node");
+    open_nodes_.back().sources.push_back(known->second);
   }
 
   // `label` is the part of the line after the node's id.
-  void open_node(size_t at, std::string_view id, std::string_view label) {
+  void open_node(size_t text_offset, std::string_view id, std::string_view label) {
     const size_t colon = label.find(" : ");
-    if (colon == label.npos) throw_error(at, "a node without its dtype", "'NAME : DTYPE'");
+    if (colon == label.npos) throw_error(text_offset, "a node without its dtype", "'NAME : DTYPE'");
     const std::string_view name = label.substr(0, colon);
     std::string_view type = label.substr(colon + 3);
     type = type.substr(0, type.find(" shape="));
-    Frame f{.at = at, .id = id, .op = Op::NOOP, .dtype = {}, .arg = {}, .sources_expected = {}, .sources = {}};
-    const std::string dtype_text = dtype(type);
+    OpenNode f{.text_offset = text_offset,
+               .id = id,
+               .op = Op::NOOP,
+               .dtype = {},
+               .arg = {},
+               .num_expected_sources = {},
+               .sources = {}};
+    const std::string dtype_text = python_dtype(type);
     f.dtype = read_python_value(offset_of(type), dtype_text).dtype();
     std::string_view word = name.substr(0, name.find_first_of("(["));
     const std::string_view args = name.substr(word.size());
@@ -148,27 +154,27 @@ class SvodTreeReader : public PyScanner {
     if (!arg.empty()) f.arg = read_python_value(offset_of(name), arg);
     if (f.op == Op::CONST) f.arg = const_float(graph_, f.arg);
     if (auto length = text_between(args, "(len=", ")"); length && (f.op == Op::STACK || f.op == Op::TUPLE))
-      f.sources_expected = size_t(std::strtoull(std::string(*length).c_str(), nullptr, 10));
-    open_frames_.push_back(std::move(f));
+      f.num_expected_sources = size_t(std::strtoull(std::string(*length).c_str(), nullptr, 10));
+    open_nodes_.push_back(std::move(f));
   }
 
   void close_nodes(size_t depth) {
-    while (open_frames_.size() > depth) {
-      Frame f = std::move(open_frames_.back());
-      open_frames_.pop_back();
-      if (f.sources_expected && *f.sources_expected != f.sources.size())
-        throw_error(f.at, "found " + std::to_string(f.sources.size()) + " sources",
-                    std::to_string(*f.sources_expected));
-      if (places_) places_->push_back({uint32_t(graph_.size()), f.at});
+    while (open_nodes_.size() > depth) {
+      OpenNode f = std::move(open_nodes_.back());
+      open_nodes_.pop_back();
+      if (f.num_expected_sources && *f.num_expected_sources != f.sources.size())
+        throw_error(f.text_offset, "found " + std::to_string(f.sources.size()) + " sources",
+                    std::to_string(*f.num_expected_sources));
+      if (places_) places_->push_back({uint32_t(graph_.size()), f.text_offset});
       UOp u = graph_.node(f.op, f.dtype, f.sources, f.arg);
       nodes_[f.id] = u;
-      if (open_frames_.empty()) root_ = u;
-      else open_frames_.back().sources.push_back(u);
+      if (open_nodes_.empty()) root_ = u;
+      else open_nodes_.back().sources.push_back(u);
     }
   }
 
   // Returns "dtypes.float" for "Scalar(Float32)".
-  std::string dtype(std::string_view type) const {
+  std::string python_dtype(std::string_view type) const {
     auto scalar = text_between(type, "Scalar(", ")");
     std::string_view known = scalar ? tinygrad_name(kDTypes, *scalar) : std::string_view();
     if (known.empty())
@@ -248,7 +254,7 @@ class SvodTreeReader : public PyScanner {
   Graph& graph_;
   NodePlaces* places_;
   UOp root_;
-  std::vector<Frame> open_frames_;
+  std::vector<OpenNode> open_nodes_;
   std::unordered_map<std::string_view, UOp> nodes_;  // complete nodes, by the tree's ids
 };
 

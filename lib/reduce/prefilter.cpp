@@ -177,8 +177,8 @@ bool CasePrefilter::may_rule_sides_differ(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, if the
-// kernel then does not compile, or if there is no target. If the list stays the same, later rewrites discard the error.
+// Compiles the case with and without the blamed rule (or the seeded fault). Returns false if both compilations give the
+// same linear list: later rewrites then discard the error. Also returns false if the case itself does not compile.
 bool CasePrefilter::is_rule_relevant(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);

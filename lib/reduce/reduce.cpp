@@ -69,7 +69,7 @@ class Reduction {
     const ObservedFailure& failure = test_.failure();
     if (auto it = failure.bisect_facts.find("stage"); it != failure.bisect_facts.end()) return it->second;
     const std::string& said = failure.symptom.message;  // such as "stage 'expander': ..."
-    if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST
+    if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad only compiles from the AST, not from a stage on
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }

@@ -20,20 +20,20 @@ size_t next_user(const std::vector<UOp>& list, size_t of) {
 
 }  // namespace
 
-void Explainer::end_kernel() {
+void NodeExplainer::end_kernel() {
   if (!node_number_) {
     was_node_found_ = true;
     return print_text_(to_json() + "\n");
   }
-  if (is_trace_number_) return explain_number();
-  std::string stage = stage_name_.empty() && !stages().empty() ? std::string(last_graph())
+  if (is_trace_number_) return explain_trace_number();
+  std::string stage = stage_name_.empty() && !stage_names().empty() ? std::string(last_graph_stage())
                       : stage_name_ == "ast"                   ? ""
                                                                : stage_name_;
-  for (std::string_view name : stages())
+  for (std::string_view name : stage_names())
     if (is_name_of_choice(stage_name_, {name, alias_of_recorded_stage(name), slug_of_stage(name)})) stage = name;
   UOp root = stage_result_of(stage);
   if (!root) {
-    const auto names = stages();
+    const auto names = stage_names();
     known_stages_.assign(names.begin(), names.end());
     return;
   }
@@ -44,15 +44,15 @@ void Explainer::end_kernel() {
     return;
   }
   was_node_found_ = true;
-  print_text_(provenance_text(*this, nodes[*node_number_], stage, use_color_));
+  print_text_(provenance_text(*this, nodes[*node_number_], stage, uses_color_));
   UOp last;
   (void)steps_to_end(nodes[*node_number_], stage, last);
   if (last) print_text_(final_places_text(last));
 }
 
-void Explainer::explain_number() {
+void NodeExplainer::explain_trace_number() {
   std::vector<std::string_view> names{"ast"};
-  for (std::string_view name : stages()) names.push_back(name);
+  for (std::string_view name : stage_names()) names.push_back(name);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     if (!stage_name_.empty() &&
         !is_name_of_choice(stage_name_, {*name, alias_of_recorded_stage(*name), slug_of_stage(*name)}))
@@ -63,7 +63,7 @@ void Explainer::explain_number() {
     for (UOp u : toposort(root)) {
       if (node_number(u) != *node_number_) continue;
       was_node_found_ = true;
-      print_text_(provenance_text(*this, u, stage, use_color_));
+      print_text_(provenance_text(*this, u, stage, uses_color_));
       UOp last;
       (void)steps_to_end(u, stage, last);
       if (last) print_text_(final_places_text(last));
@@ -72,7 +72,7 @@ void Explainer::explain_number() {
   }
 }
 
-Status Explainer::outcome() const {
+Status NodeExplainer::outcome() const {
   if (!was_node_found_ && !valid_nodes_text_.empty())
     return Diag{.message = "there is no node %" + std::to_string(*node_number_), .expected = valid_nodes_text_};
   if (!was_node_found_ && is_trace_number_)
@@ -88,13 +88,13 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-std::string Explainer::final_places_text(UOp last) {
+std::string NodeExplainer::final_places_text(UOp last) {
   // a trace file may have no stages, or graphs of another release
-  if (stages().empty() || last.graph().is_foreign()) return "";
+  if (stage_names().empty() || last.graph().is_foreign()) return "";
   auto target = parse_recorded_target(kernel_target(), last.graph().settings());
   // tensor graphs, and traces that end before the last stage, have no linear list
-  UOp end = stage_result_of(last_graph());
-  if (kernel_target().empty() || !target || last_graph() != kernel_stages().back().name) return "";
+  UOp end = stage_result_of(last_graph_stage());
+  if (kernel_target().empty() || !target || last_graph_stage() != kernel_stages().back().name) return "";
   if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // the graph may be invalid
   KernelJob job{last.graph(), *target};
   auto list = make_linear_list(job, end);
@@ -116,9 +116,9 @@ std::string Explainer::final_places_text(UOp last) {
   return out;
 }
 
-std::string_view Explainer::last_graph() const {
-  bool list_too = stages().back() == "linear" && stages().size() > 1;
-  return list_too ? stages()[stages().size() - 2] : stages().back();
+std::string_view NodeExplainer::last_graph_stage() const {
+  bool list_too = stage_names().back() == "linear" && stage_names().size() > 1;
+  return list_too ? stage_names()[stage_names().size() - 2] : stage_names().back();
 }
 
 }  // namespace tgc

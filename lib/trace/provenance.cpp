@@ -10,14 +10,14 @@
 namespace tgc {
 
 void NodeProvenance::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
-  name_ = id, kernel_target_ = target, ast_ = ast;
+  kernel_id_ = id, kernel_target_ = target, ast_ = ast;
   trace_events_.clear();
   stage_events_.clear();
 }
 
 void NodeProvenance::begin_stage(std::string_view name, UOp input) {
-  names_.push_back(std::make_unique<std::string>(name));
-  stage_events_.push_back({*names_.back(), input, {}, trace_events_.size(), trace_events_.size()});
+  stage_names_.push_back(std::make_unique<std::string>(name));
+  stage_events_.push_back({*stage_names_.back(), input, {}, trace_events_.size(), trace_events_.size()});
 }
 
 void NodeProvenance::end_stage(UOp result) {
@@ -26,12 +26,12 @@ void NodeProvenance::end_stage(UOp result) {
 }
 
 void NodeProvenance::begin_rewrite(const TraceRewrite& rewrite, int, UOp input) {
-  if (!stage_events_.empty()) stage_events_.back().begun_rewrites.push_back({rewrite, input});
+  if (!stage_events_.empty()) stage_events_.back().rewrite_inputs.push_back({rewrite, input});
 }
 
 // Ignores rewrites of the stage's own input.
 TraceRewrite NodeProvenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
-  for (const RewriteInput& b : stage.begun_rewrites)
+  for (const RewriteInput& b : stage.rewrite_inputs)
     if (!(b.input == stage.input) && is_below(b.input, node)) return b.rewrite;
   return {};
 }
@@ -59,7 +59,7 @@ UOp NodeProvenance::stage_result_of(std::string_view stage) const {
   return s ? s->result : UOp();
 }
 
-std::vector<std::string_view> NodeProvenance::stages() const {
+std::vector<std::string_view> NodeProvenance::stage_names() const {
   std::vector<std::string_view> out;
   for (const StageEvents& s : stage_events_) out.push_back(s.name);
   return out;
@@ -92,7 +92,7 @@ class NodeProvenance::NodeHistory {
   // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
   // rewrite that created it, else by a substitution that inserted it, else by a rewrite that created it and still runs
   // at `end`, else by code of the stage outside its rules.
-  NodeMaker maker(UOp node, size_t end) const {
+  NodeMaker find_maker(UOp node, size_t end) const {
     auto made = [&](TraceStep::Kind kind, size_t i) { return NodeMaker{kind, i, provenance_.trace_events_[i].before}; };
     if (const size_t* i = producing_events_.find(node); i && *i < end)
       return made(provenance_.trace_events_[*i].rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite,
@@ -111,7 +111,7 @@ class NodeProvenance::NodeHistory {
   UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
     for (size_t end = stage_.end_event; !is_in_input(node);) {
-      NodeMaker m = maker(node, end);
+      NodeMaker m = find_maker(node, end);
       // code outside of rules, such as the optimizer, made the new root from the old root
       if (m.kind == TraceStep::Kind::Stage && is_root) m.before = stage_.input;
       step(m, node);
@@ -134,15 +134,15 @@ class NodeProvenance::NodeHistory {
   // Returns the indices of the events that replace `node` one after another, and sets `node` to the last replacement.
   // First tries the rewrites that the stage itself started. If these do not lead to a node of the result, returns no
   // events if `node` itself is in the result, else tries all rewrites.
-  std::vector<size_t> replacements(UOp& node) const {
+  std::vector<size_t> replacement_events(UOp& node) const {
     std::vector<size_t> own;
-    UOp begun = node;
+    UOp start_node = node;
     if (stage_.input == stage_.result) return own;
-    for (size_t i = stage_.first_event; (i = next_event(node, i, true)) != kNoEventIndex; i++)
+    for (size_t i = stage_.first_event; (i = next_replacing_event(node, i, true)) != kNoEventIndex; i++)
       own.push_back(i), node = provenance_.trace_events_[i].after;
     if (is_in_result(node)) return own;
-    if (is_in_result(begun)) return node = begun, std::vector<size_t>();
-    std::vector<size_t> inner = path_to_result(begun);
+    if (is_in_result(start_node)) return node = start_node, std::vector<size_t>();
+    std::vector<size_t> inner = path_to_result(start_node);
     if (inner.empty()) return own;
     node = provenance_.trace_events_[inner.back()].after;
     return inner;
@@ -164,7 +164,7 @@ class NodeProvenance::NodeHistory {
   }
 
   // `own`: only events of rewrites that the stage itself started.
-  size_t next_event(UOp node, size_t from, bool own) const {
+  size_t next_replacing_event(UOp node, size_t from, bool own) const {
     const std::vector<size_t>* list = replacing_events_.find(node);
     if (!list) return kNoEventIndex;
     for (auto at = std::ranges::lower_bound(*list, from); at != list->end(); ++at)
@@ -258,8 +258,8 @@ class DtypelessEquality {
 // Looks for a rule that removed `node` and made a node of the same operation with another dtype, as the lowering of
 // index dtypes does. Sets `node` to the node of the stage's result that the new node became. Returns false if there is
 // none.
-bool NodeProvenance::follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
-                                           std::vector<TraceStep>& steps) const {
+bool NodeProvenance::follow_dtype_change(const StageEvents& stage, const NodeHistory& history, UOp& node,
+                                         std::vector<TraceStep>& steps) const {
   if (node.is(Op::CAST)) return false;
   DtypelessEquality equal;
   for (size_t i = stage.first_event; i < stage.end_event; i++) {
@@ -268,7 +268,7 @@ bool NodeProvenance::follow_to_other_dtype(const StageEvents& stage, const NodeH
     for (UOp u : toposort(e.after)) {
       if (u.is(Op::CAST) || !equal(u, node) || is_below(e.before, u)) continue;
       UOp to = u;
-      const std::vector<size_t> path = history.replacements(to);
+      const std::vector<size_t> path = history.replacement_events(to);
       if (!history.is_in_result(to)) continue;
       steps.push_back({TraceStep::Kind::Part, stage.name, e.rule, node, u});
       for (size_t at : path) steps.push_back(make_step(trace_events_[at], stage));
@@ -290,9 +290,9 @@ std::vector<TraceStep> NodeProvenance::steps_to_end(UOp node, std::string_view s
   for (; k < stage_events_.size(); k++) {
     const StageEvents& here = stage_events_[k];
     const NodeHistory history(*this, here);
-    const UOp begun = node;
-    const std::vector<size_t> path = history.replacements(node);
-    UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
+    const UOp start_node = node;
+    const std::vector<size_t> path = history.replacement_events(node);
+    UOp successor = history.is_in_result(node) || start_node == here.input ? UOp() : history.successor(start_node);
     if (successor) {
       const size_t first = out.size();
       history.origin(successor, [&](const NodeMaker& m, UOp after) { out.push_back(make_step(m, here, after)); });
@@ -302,15 +302,15 @@ std::vector<TraceStep> NodeProvenance::steps_to_end(UOp node, std::string_view s
     }
     for (size_t i : path) out.push_back(make_step(trace_events_[i], here));
     if (history.is_in_result(node)) continue;
-    if (begun == here.input) {  // code of the stage outside its rules, such as the optimizer, replaced the root
+    if (start_node == here.input) {  // code of the stage outside its rules, such as the optimizer, replaced the root
       out.push_back({TraceStep::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;
     }
-    if (follow_to_other_dtype(here, history, node, out)) continue;
+    if (follow_dtype_change(here, history, node, out)) continue;
     last = UOp();
     UOp root = here.input;
-    (void)history.replacements(root);
+    (void)history.replacement_events(root);
     TraceStep gone{root == here.result ? TraceStep::Kind::Gone : TraceStep::Kind::Unknown, here.name, {}, node, UOp()};
     for (size_t i = here.first_event; i < here.end_event; i++)
       if (const TraceEvent& e = trace_events_[i];
@@ -325,7 +325,7 @@ std::vector<TraceStep> NodeProvenance::steps_to_end(UOp node, std::string_view s
 
 std::string NodeProvenance::to_json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("kernel", name_)
+    json.member("kernel", kernel_id_)
         .member("target", kernel_target_)
         .member("ast", node_number(ast_))
         .key("stages")
@@ -344,7 +344,7 @@ std::string NodeProvenance::to_json() const {
               json.key("became").array([&] {
                 for (UOp u : toposort(stage.input)) {
                   UOp to = u;
-                  (void)history.replacements(to);
+                  (void)history.replacement_events(to);
                   if (!history.is_in_result(to)) to = u == stage.input ? stage.result : UOp();
                   if (!(to == u)) pair(u, to);
                 }

@@ -38,7 +38,7 @@ class NodeProvenance : public TraceConsumer {
   const std::string& kernel_target() const { return kernel_target_; }
   // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced or failed.
   UOp stage_result_of(std::string_view stage) const;
-  std::vector<std::string_view> stages() const;
+  std::vector<std::string_view> stage_names() const;
 
   // Returns the steps from the AST to `node`, which is in the result of `stage`; sets `is_from_ast` to
   // whether they begin at a node of the AST.
@@ -78,22 +78,22 @@ class NodeProvenance : public TraceConsumer {
     std::string_view name;
     UOp input, result;
     size_t first_event, end_event = 0;  // trace_events_[first_event] to trace_events_[end_event - 1]
-    std::vector<RewriteInput> begun_rewrites = {};
+    std::vector<RewriteInput> rewrite_inputs = {};
   };
 
   const StageEvents* find_stage(std::string_view stage) const;
   static bool is_below(UOp root, UOp node);
-  bool follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
-                             std::vector<TraceStep>& steps) const;
+  bool follow_dtype_change(const StageEvents& stage, const NodeHistory& history, UOp& node,
+                           std::vector<TraceStep>& steps) const;
   TraceStep make_step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
   static TraceStep make_step(const TraceEvent& event, const StageEvents& stage);
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
-  std::string name_, kernel_target_;
+  std::string kernel_id_, kernel_target_;
   UOp ast_;
   std::vector<TraceEvent> trace_events_;
   std::vector<StageEvents> stage_events_;
-  std::vector<std::unique_ptr<std::string>> names_;
+  std::vector<std::unique_ptr<std::string>> stage_names_;
 };
 
 // Returns the history of `node`, which is in the result of `stage`, as text.

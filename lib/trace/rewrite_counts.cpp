@@ -54,8 +54,8 @@ void RewriteCounts::add_rule_times(const GoldenRecord& record) {
     if (it == stage_ms_.end()) it = stage_ms_.insert(it, {s.name, 0});
     it->second += s.stage_seconds * 1000;
   }
-  num_timed_ += is_timed;
-  for (const GoldenRule& r : record.rule_times) {
+  num_timed_pipelines_ += is_timed;
+  for (const GoldenRuleTimes& r : record.rule_times) {
     RuleTime& time = rule_times_[r.place];
     time.num_matches += r.num_matches, time.num_attempts += r.num_attempts;
     time.match_ms += r.match_seconds * 1000, time.total_ms += r.attempt_seconds * 1000;
@@ -71,10 +71,11 @@ auto RewriteCounts::slowest_rules() const -> std::vector<std::pair<std::string, 
 std::string RewriteCounts::rule_times_text() const {
   // the times are those of whole records
   if (!stage_selection_.is_empty() || !ops_.empty()) return "";
-  if (!num_timed_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
+  if (!num_timed_pipelines_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
   std::string out = "processor time of each stage, without the exporter's own:\n";
-  if (num_timed_ < num_pipelines_)
-    out += "  recorded for " + std::to_string(num_timed_) + " of " + count_text(num_pipelines_, "record") + "\n";
+  if (num_timed_pipelines_ < num_pipelines_)
+    out +=
+        "  recorded for " + std::to_string(num_timed_pipelines_) + " of " + count_text(num_pipelines_, "record") + "\n";
   for (auto& [name, ms] : stage_ms_) out += formatted("%11.2f ms  ", ms) + name + "\n";
   if (rule_times_.empty()) return out + "not recorded: times of rules; record with --rewrites\n";
   out += "time of each rule, with the rewrites that it makes: matches / attempts -- ms in matches / ms in all:\n";
@@ -109,7 +110,7 @@ std::string RewriteCounts::json() const {
     json.member("records", num_pipelines_).member("graphs", num_graphs_);
     if (!has_no_rewrites_) json.member("matches", num_hits()).member("discarded", num_discarded_);
     json.member("ops", nodes_by_op_);
-    if (num_timed_)
+    if (num_timed_pipelines_)
       json.key("stage_ms").object([&] {
         for (auto& [name, ms] : stage_ms_) json.key(name).number(ms, "%.3f");
       });

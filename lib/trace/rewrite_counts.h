@@ -50,7 +50,7 @@ class RewriteCounts {
   std::map<std::string, size_t> nodes_by_op_;
   std::map<std::string, RuleTime> rule_times_;            // by the rule's place in tinygrad
   std::vector<std::pair<std::string, double>> stage_ms_;
-  size_t num_timed_ = 0;                                  // pipelines with times of stages
+  size_t num_timed_pipelines_ = 0;                                  // pipelines with times of stages
   size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;
   bool has_no_rewrites_ = false;         // a pipeline has no recorded rewrites
 };

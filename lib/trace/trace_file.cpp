@@ -155,10 +155,10 @@ class TraceFileReader {
   void read_line(std::string_view text, uint32_t number) {
     scanner_ = JsonScanner(text, file_, number);
     if (text.starts_with('{')) {
-      if (!nodes_) scanner_.throw_error(0, "a node before the first graph");
-      auto [u, id] = nodes_->read_line(text, number);
+      if (!node_reader_) scanner_.throw_error(0, "a node before the first graph");
+      auto [u, id] = node_reader_->read_line(text, number);
       if (id < 0 || id > UINT32_MAX) scanner_.throw_error(0, "a node without its id");
-      (*numbers_)[u] = uint32_t(id);
+      (*node_ids_)[u] = uint32_t(id);
       return;
     }
     num_fields_ = 0;
@@ -183,9 +183,9 @@ class TraceFileReader {
     size_t at = scanner_.position();
     if (scanner_.read_null()) return {};
     int64_t n = scanner_.read_int64();
-    if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
+    if (!node_reader_ || n < 0 || size_t(n) >= node_reader_->size())
       scanner_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
-    return nodes_->node_of_line(size_t(n));
+    return node_reader_->node_of_line(size_t(n));
   }
 
   // Returns the kinds of an event's fields after its name: n number, s text, u node, o node or null, b flag.
@@ -231,7 +231,7 @@ class TraceFileReader {
       consumer_.begin_kernel(kernel_id_, target_, event_.node[0]);
     else if (name == "made_for") consumer_.user_operation(event_.text[0]);
     else if (name == "stage")
-      stage_ = event_.text[0], is_in_stage_ = true, consumer_.begin_stage(stage_, event_.node[0]);
+      stage_name_ = event_.text[0], is_in_stage_ = true, consumer_.begin_stage(stage_name_, event_.node[0]);
     else if (!is_in_stage_ && name != "rule" && !field_kinds(name).empty())
       scanner_.throw_error(0, "'" + name + "' outside of a stage");
     else if (name == "stage_end") is_in_stage_ = false, num_open_rewrites_ = 0, consumer_.end_stage(event_.node[0]);
@@ -270,13 +270,13 @@ class TraceFileReader {
   }
   void begin_graph(Release release) {
     finish();
-    nodes_.reset();
-    numbers_.reset();
+    node_reader_.reset();
+    node_ids_.reset();
     graph_ = std::make_unique<Graph>();
     graph_->set_release(release);
-    nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
-    numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
-    consumer_.set_node_numbers(numbers_.get());
+    node_reader_ = std::make_unique<JsonNodeReader>(*graph_, file_);
+    node_ids_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
+    consumer_.set_node_numbers(node_ids_.get());
   }
 
   struct RuleText {
@@ -293,10 +293,10 @@ class TraceFileReader {
   int num_open_rewrites_ = 0;
   std::deque<RuleText> rules_;  // by number; consumers refer to the texts
   std::set<std::string> rewrite_names_;  // names of rewrites and of rule sets; consumers refer to them
-  std::string kernel_id_, target_, stage_;
+  std::string kernel_id_, target_, stage_name_;
   std::unique_ptr<Graph> graph_;
-  std::unique_ptr<JsonNodeReader> nodes_;
-  std::unique_ptr<UOpMap<uint32_t>> numbers_;
+  std::unique_ptr<JsonNodeReader> node_reader_;
+  std::unique_ptr<UOpMap<uint32_t>> node_ids_;
 };
 
 }  // namespace

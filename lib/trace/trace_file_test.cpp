@@ -108,12 +108,12 @@ TEST_CASE("trace: a file has the same events as the run") {
       live.clear(), read.clear();
       auto writer = TraceWriter::create(path);
       REQUIRE(writer.ok());
-      TracePrinter printer({.should_include_nested = true}, {}, [&](std::string_view text) { live += text; });
+      TracePrinter printer({.includes_nested = true}, {}, [&](std::string_view text) { live += text; });
       TraceForwarder both({&printer, writer->get()});
       trace_record(record, both);
       REQUIRE((*writer)->close().ok());
       CHECK(is_trace_file(path));
-      TracePrinter again({.should_include_nested = true}, {}, [&](std::string_view text) { read += text; });
+      TracePrinter again({.includes_nested = true}, {}, [&](std::string_view text) { read += text; });
       TraceReplay replay;
       TraceForwarder readers({&again, &replay});
       auto status = read_trace(path, readers);
@@ -206,7 +206,7 @@ TEST_CASE("TracePrinter: the text of a rewrite, and filters") {
   GoldenRecord record = records(1)[0];
   auto print_to = [](std::string& out) { return [&out](std::string_view text) { out += text; }; };
   TracePrinter everything({}, {}, print_to(all)), of_op({.ops = Op::ADD}, {}, print_to(adds)),
-      by_rule({.rule = "lower-*"}, {}, print_to(rule));
+      by_rule({.rule_pattern = "lower-*"}, {}, print_to(rule));
   TraceForwarder both({&everything, &of_op, &by_rule});
   trace_record(record, both);
   CHECK(all.find("=== kernel " + record.id) == 0);
@@ -223,7 +223,7 @@ TEST_CASE("Provenance: the history of a node back to the AST and to the last gra
     struct Story : NodeProvenance {
       size_t nodes = 0, from_ast = 0, steps = 0;
       void end_kernel() override {
-        std::string_view stage = stages().back();
+        std::string_view stage = stage_names().back();
         for (UOp u : toposort(stage_result_of(stage))) {
           bool reached = false;
           auto list = steps_from_ast(u, stage, reached);

@@ -50,7 +50,8 @@ constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 }  // namespace
 
 bool TraceFilter::is_rule_match(const TraceRule& r) const {
-  return rule.empty() || matches_glob(rule, r.name) || rule_location(r).find(rule) != std::string::npos;
+  return rule_pattern.empty() || matches_glob(rule_pattern, r.name) ||
+         rule_location(r).find(rule_pattern) != std::string::npos;
 }
 
 bool TraceFilter::is_match(const TraceRule& r, UOp before) const {
@@ -63,8 +64,8 @@ Status check_rule_name(const TraceFilter& filter) {
     if (filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line})) return Unit{};
     names.push_back(r.rule->name);
   }
-  std::string near = nearest_names_text(filter.rule, names);
-  return Diag{.message = "no rule is called '" + filter.rule + "'",
+  std::string near = nearest_names_text(filter.rule_pattern, names);
+  return Diag{.message = "no rule is called '" + filter.rule_pattern + "'",
               .expected = (near.empty() ? "" : near + ", or ") +
                           "a name that `tgc patterns` lists, or a part of its file:line"};
 }
@@ -97,7 +98,7 @@ void TracePrinter::begin_kernel(std::string_view id, std::string_view target, UO
 void TracePrinter::user_operation(std::string_view what) { write_text_("    made for " + std::string(what) + "\n"); }
 
 void TracePrinter::begin_stage(std::string_view name, UOp input) {
-  last_node_ = std::max<int64_t>(last_node_, node_number(input));
+  max_node_number_ = std::max<int64_t>(max_node_number_, node_number(input));
   stage_name_ = name;
   write_text_("--- " + std::string(name) + "\n");
   num_shown_ = num_in_result_ = num_discarded_ = 0;
@@ -111,13 +112,14 @@ void TracePrinter::end_stage(UOp) {
 }
 
 Status TracePrinter::outcome() const {
-  if (trace_filter_.node <= last_node_) return Unit{};
-  const std::string last = last_node_ < 0 ? "the stage was not run" : "one up to #" + std::to_string(last_node_);
-  return Diag{.message = "there is no node #" + std::to_string(trace_filter_.node), .expected = last};
+  if (trace_filter_.node_number <= max_node_number_) return Unit{};
+  const std::string last =
+      max_node_number_ < 0 ? "the stage was not run" : "one up to #" + std::to_string(max_node_number_);
+  return Diag{.message = "there is no node #" + std::to_string(trace_filter_.node_number), .expected = last};
 }
 
 void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
-  if ((depth && !trace_filter_.should_include_nested) || !rewrite.num_rules) return;
+  if ((depth && !trace_filter_.includes_nested) || !rewrite.num_rules) return;
   bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_name_;
   write_text_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
               count_text(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) +
@@ -125,12 +127,12 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
 }
 
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  last_node_ = std::max({last_node_, int64_t(cost.end_made_node_number) - 1, int64_t(node_number(after))});
-  if (depth && !trace_filter_.should_include_nested) return;
+  max_node_number_ = std::max({max_node_number_, int64_t(cost.end_made_node_number) - 1, int64_t(node_number(after))});
+  if (depth && !trace_filter_.includes_nested) return;
   (is_discarded(rule) ? num_discarded_ : num_in_result_)++;
   if (!trace_filter_.is_match(rule, before)) return;
-  if (trace_filter_.node >= 0) {
-    auto n = uint32_t(trace_filter_.node);
+  if (trace_filter_.node_number >= 0) {
+    auto n = uint32_t(trace_filter_.node_number);
     if (node_number(before) != n && node_number(after) != n &&
         !(n >= cost.first_made_node_number && n < cost.end_made_node_number))
       return;

@@ -10,17 +10,16 @@ namespace tgc {
 
 // Selects the rewrites to print. An empty text and empty `ops` do not restrict the selection.
 struct TraceFilter {
-  std::string rule;     // the name, in which `*` matches any text, or a part of "file:line"
+  std::string rule_pattern;  // the name, in which `*` matches any text, or a part of "file:line"
   OpSet ops;            // of the rewritten node
-  int64_t node = -1;    // number #N of a node that the rewrite replaces, results in, or creates; -1: any
-  bool should_include_nested = false;  // rewrites inside rules
-  std::string stage;    // not checked by is_match(): the caller passes only events of this stage
+  int64_t node_number = -1;  // number #N of a node that the rewrite replaces, results in, or creates; -1: any
+  bool includes_nested = false;  // rewrites inside rules
 
   bool is_match(const TraceRule& rule, UOp before) const;
   bool is_rule_match(const TraceRule& rule) const;
 };
 
-// Returns an error, which suggests the nearest names, if no rule of the catalog matches `filter.rule`.
+// Returns an error, which suggests the nearest names, if no rule of the catalog matches `filter.rule_pattern`.
 Status check_rule_name(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
@@ -55,7 +54,7 @@ class TracePrinter : public TraceConsumer {
   // rewrites of the current stage
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
   size_t num_visited_ = 0;    // nodes and sources that print_change() visited
-  int64_t last_node_ = -1;
+  int64_t max_node_number_ = -1;
 };
 
 // Returns a line such as "#12 = MUL dtypes.index (#10, 4)", where #10 and #12 are numbers of nodes in the trace. For

@@ -14,8 +14,8 @@ class UOp;
 class Arg;
 class Graph;
 
-// Other is the release of a graph of a branch or port of tinygrad, or of any release that is not listed in
-// releases.def.
+// Other is the release of graphs whose producer is not tinygrad of a release in releases.def, such as a port. A commit
+// of tinygrad counts as the release that its version names.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
 std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 

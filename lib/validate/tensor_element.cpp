@@ -259,7 +259,7 @@ UOp TensorElementExpr::node_without_places(UOp root) {
     bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
     if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
     if (is_reduction) src.resize(1);
-    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which contains indices
+    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source: the target again
     Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
     placeless_nodes_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
   }

@@ -148,7 +148,7 @@ Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, c
     UOp root;
   };
   std::vector<StageGraph> steps;
-  for (const RunText& t : run.texts) {
+  for (const StageText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
       text_options.recorded_texts.emplace_back(t.stage, t.text);
@@ -348,7 +348,7 @@ class ViewGatherer {
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
-    TextOptions text_options{.made_by = in.record ? in.record->made_by : ""};
+    TextOptions text_options{.methods_json = in.record ? in.record->methods_json : ""};
     if (!in.record || in.record->rewrites_json.empty() || recorded.size() == 1)
       return add_run(run, "", user_operation_of_input(in), std::move(text_options));
     TraceGraphRecorder graphs(content_.graphs);
@@ -357,7 +357,7 @@ class ViewGatherer {
     graphs.text_options.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
       graphs.call_places.try_emplace(later_names_.renames.stage_after_renames(stage.name), stage.first_call_place());
-    for (const RunText& t : run.texts)
+    for (const StageText& t : run.texts)
       if (!t.is_graph) graphs.text_options.recorded_texts.emplace_back(t.stage, t.text);
     StageSelection every;
     const auto later = later_names_.find_later_release(in.info.producer);

@@ -17,7 +17,7 @@ int64_t buffer_bytes(const GoldenBuffer& b) {
   return b.size * (dtype ? dtype->itemsize() : 1);
 }
 
-bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
+bool is_copy(const GoldenKernel& k) { return k.stored_value && k.stored_value->node_text.starts_with("Ops.COPY "); }
 
 // The distinct buffers of the kernels, and the memory (bases) that contains them.
 class RecordedBuffers {

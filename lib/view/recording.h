@@ -47,7 +47,7 @@ struct RecordedGraph {
 struct TextOptions {
   bool should_include_assembly = true;
   std::vector<std::pair<std::string, std::string>> recorded_texts = {};  // pairs of kind and text
-  std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
+  std::string methods_json = {};  // JSON: GoldenRecord::methods_json, or empty
   std::string rule_sources = {};  // JSON: the lines of rules in the user's tinygrad, or empty
 };
 

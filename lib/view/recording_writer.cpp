@@ -50,7 +50,7 @@ std::string RecordingWriter::write_graph() {
         json_writer_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
     if (!text_options_.rule_sources.empty()) json_writer_.key("rule_texts").raw_json(text_options_.rule_sources);
-    if (!text_options_.made_by.empty()) json_writer_.key("made_by").raw_json(text_options_.made_by);
+    if (!text_options_.methods_json.empty()) json_writer_.key("made_by").raw_json(text_options_.methods_json);
     json_writer_.member("strings", recorder_.string_numbers_.texts());
   });
   return std::move(output_);

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tgc.capture import record, fusion_explanation
+from tgc.capture import fusion_explanation, record
 from tgc.process import visible
 from tgc.recording import Recording
 from tgc.reports import bench, bisect, run

@@ -15,7 +15,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import OF_FLOATS, InstanceMaker, Unmakeable, admitted_dtypes, known_options, patterns_below
+from tgc.export.rule_instances import (
+  OF_FLOATS,
+  InstanceMaker,
+  Unmakeable,
+  admitted_dtypes,
+  known_options,
+  patterns_below,
+)
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,

@@ -96,8 +96,8 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None, 
 
 
 def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
-  """Converts matches, (stage, location, before, after, depth) each, to a record's JSON: all graphs share one list of
-  nodes."""
+  """Returns the member "rewrites" of a record for matches, each (stage, location, before, after, depth). All graphs
+  share one list of nodes."""
   nodes = NodeCollector()
   rows = [[stage, location, nodes.add(before), nodes.add(after), depth] for stage, location, before, after, depth in matches]
   texts = {location: text for location in dict.fromkeys(row[1] for row in rows) if (text := rule_text(location))}

@@ -18,7 +18,7 @@ from typing import Any
 from tgc.export.general_rules import ROUNDS_TWICE, general_sides, without_cache
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
-from tgc.export.matches import matches_json, location_text, rule_location
+from tgc.export.matches import location_text, matches_json, rule_location
 from tgc.export.rule_instances import constant_of, patterns_below
 from tgc.export.rule_lines import RuleLines, functions_below
 from tgc.export.rule_programs import matches_of_programs
