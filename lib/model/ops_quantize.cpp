@@ -56,19 +56,19 @@ Values quantize_linear(OpCall& c) {
   using onnx::ElementType;
   Tensor x = c.tensor(0), scale = c.tensor(1);
   QuantParamBroadcast spread(c, x);
-  auto asked = Type(int32_t(c.attribute_int("output_dtype", 0)));
-  Type to = c.has_input(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
-  if (asked != Type::Undefined && asked != to)
+  auto asked = ElementType(int32_t(c.attribute_int("output_dtype", 0)));
+  ElementType to = c.has_input(2) ? c.type(2) : asked != ElementType::Undefined ? asked : ElementType::UInt8;
+  if (asked != ElementType::Undefined && asked != to)
     throw Failure("its output_dtype is " + onnx::name_of(asked) + ", its zero point is of " + onnx::name_of(to));
   if (int64_t precision = c.attribute_int("precision", 0))
     x = x.cast(c.dtype_of(precision)), scale = scale.cast(c.dtype_of(precision));
   Tensor steps = divide_in_double(x, spread(scale));
-  bool whole = to == Type::UInt8 || to == Type::Int8 || to == Type::UInt16 || to == Type::Int16 || to == Type::UInt4 ||
-               to == Type::Int4;
+  bool whole = to == ElementType::UInt8 || to == ElementType::Int8 || to == ElementType::UInt16 ||
+               to == ElementType::Int16 || to == ElementType::UInt4 || to == ElementType::Int4;
   if (!whole && !onnx::find_narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
   if (!whole) return {{to_narrow_type(steps, to, c.attribute_flag("saturate", true)), to}};
   return {{round_to_type(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
-           onnx::is_narrow_type(to) ? to : Type::Undefined}};
+           onnx::is_narrow_type(to) ? to : ElementType::Undefined}};
 }
 
 Values dequantize_linear(OpCall& c) {

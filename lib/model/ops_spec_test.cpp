@@ -26,7 +26,7 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   return opened.build_graph(g, named).value_or_throw().values[0];
 }
 
-Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {
+Value narrow(Graph& g, ElementType type, const Ints& shape, const std::string& bytes) {
   onnx::ModelProto model;
   onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw_data = bytes};
   return ModelBuilder(g, model, "").value_of(t);
@@ -56,8 +56,8 @@ TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every t
                  {attribute("axis", 0)}),
              {15, 24});  // with reciprocals, the quotients would be 15.5 and 23.5
   Value four =
-      run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(Type::Int4))});
-  CHECK(four.narrow_type() == Type::Int4);
+      run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(ElementType::Int4))});
+  CHECK(four.narrow_type() == ElementType::Int4);
   check_near(four, {-8, -1, 7, 7});
   // blocks of two elements along axis 0, which has three: the last block is not complete
   Tensor blocks = row(g, {1, 2, 4, 8}, {2, 2});
@@ -70,22 +70,22 @@ TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every t
 
 TEST_CASE("spec: tensors of four bits and of small floats are read, converted and written") {
   Graph g;
-  check_near(narrow(g, Type::Int4, {3}, "\x8F\x07"), {-1, -8, 7});
-  check_near(narrow(g, Type::UInt4, {3}, "\x8F\x07"), {15, 8, 7});
-  check_near(narrow(g, Type::Float8E4M3FN, {4}, "\x38\xFE\x01\x08"), {1, -448, 0x1p-9, 0x1p-6});
-  check_near(narrow(g, Type::Float8E5M2, {3}, "\x3C\xFB\x01"), {1, -57344, 0x1p-16});
-  check_near(narrow(g, Type::Float8E4M3FNUZ, {2}, "\x40\x7F"), {1, 240});
-  check_near(narrow(g, Type::Float4E2M1, {4}, "\x21\xF7"), {0.5, 1, 6, -6});
-  CHECK(std::isnan(values_of_tensor(narrow(g, Type::Float8E5M2FNUZ, {1}, "\x80"))[0]));
-  auto cast = [&](std::vector<double> values, Type to, int64_t saturate = 1) {
+  check_near(narrow(g, ElementType::Int4, {3}, "\x8F\x07"), {-1, -8, 7});
+  check_near(narrow(g, ElementType::UInt4, {3}, "\x8F\x07"), {15, 8, 7});
+  check_near(narrow(g, ElementType::Float8E4M3FN, {4}, "\x38\xFE\x01\x08"), {1, -448, 0x1p-9, 0x1p-6});
+  check_near(narrow(g, ElementType::Float8E5M2, {3}, "\x3C\xFB\x01"), {1, -57344, 0x1p-16});
+  check_near(narrow(g, ElementType::Float8E4M3FNUZ, {2}, "\x40\x7F"), {1, 240});
+  check_near(narrow(g, ElementType::Float4E2M1, {4}, "\x21\xF7"), {0.5, 1, 6, -6});
+  CHECK(std::isnan(values_of_tensor(narrow(g, ElementType::Float8E5M2FNUZ, {1}, "\x80"))[0]));
+  auto cast = [&](std::vector<double> values, ElementType to, int64_t saturate = 1) {
     return run(g, "Cast", {row(g, values)}, {attribute("to", int64_t(to)), attribute("saturate", saturate)});
   };
-  check_near(cast({17, 18.1, 1e9, -500, 0x1p-10, 0x1.8p-9}, Type::Float8E4M3FN), {16, 18, 448, -448, 0, 0x1p-8});
-  CHECK(std::isnan(values_of_tensor(cast({500}, Type::Float8E4M3FN, 0))[0]));
-  CHECK(values_of_tensor(cast({1e9}, Type::Float8E5M2, 0))[0] == HUGE_VAL);
-  check_near(cast({9.7, -9, 3}, Type::Int4), {-7, 7, 3});
-  Value turned = run(g, "Reshape", {narrow(g, Type::Int4, {2}, "\x2F"), Tensor::from_values(g, Ints{2, 1})});
-  CHECK(turned.narrow_type() == Type::Int4);
+  check_near(cast({17, 18.1, 1e9, -500, 0x1p-10, 0x1.8p-9}, ElementType::Float8E4M3FN), {16, 18, 448, -448, 0, 0x1p-8});
+  CHECK(std::isnan(values_of_tensor(cast({500}, ElementType::Float8E4M3FN, 0))[0]));
+  CHECK(values_of_tensor(cast({1e9}, ElementType::Float8E5M2, 0))[0] == HUGE_VAL);
+  check_near(cast({9.7, -9, 3}, ElementType::Int4), {-7, 7, 3});
+  Value turned = run(g, "Reshape", {narrow(g, ElementType::Int4, {2}, "\x2F"), Tensor::from_values(g, Ints{2, 1})});
+  CHECK(turned.narrow_type() == ElementType::Int4);
   check_near(run(g, "DequantizeLinear", {turned, row(g, {0.5}, {})}), {-0.5, 1});
   CHECK_THROWS_WITH_AS(run(g, "Add", {turned, turned}), "Add 'y': input 0 is of INT4, which is not supported", Failure);
 }
@@ -96,18 +96,20 @@ TEST_CASE("spec: what Loop and Scan stack keeps its type of four bits") {
     return onnx::Attribute{
         .name = "body", .kind = onnx::Attribute::Kind::Graph, .g = std::make_shared<onnx::GraphProto>(body)};
   };
-  const Value x = narrow(g, Type::Int4, {3}, "\x8F\x07");
+  const Value x = narrow(g, ElementType::Int4, {3}, "\x8F\x07");
   onnx::GraphProto scan_body{.nodes = {{.op = "Identity", .inputs = {"in"}, .outputs = {"out"}}},
                              .inputs = {{"in", {}}}, .outputs = {{"out", {}}}};
   Value scanned = run(g, "Scan", {x}, {with_body(scan_body), attribute("num_scan_inputs", 1)});
-  CHECK(scanned.narrow_type() == Type::Int4);
+  CHECK(scanned.narrow_type() == ElementType::Int4);
   check_near(scanned, {-1, -8, 7});
-  onnx::GraphProto loop_body{.nodes = {{.op = "Identity", .inputs = {"w"}, .outputs = {"out"}}},
-                             .initializers = {{.name = "w", .type = Type::Int4, .dims = {1}, .raw_data = "\x05"}},
-                             .inputs = {{"i", {}}, {"condition", {}}}, .outputs = {{"condition", {}}, {"out", {}}}};
+  onnx::GraphProto loop_body{
+      .nodes = {{.op = "Identity", .inputs = {"w"}, .outputs = {"out"}}},
+      .initializers = {{.name = "w", .type = ElementType::Int4, .dims = {1}, .raw_data = "\x05"}},
+      .inputs = {{"i", {}}, {"condition", {}}},
+      .outputs = {{"condition", {}}, {"out", {}}}};
   Value looped = run(g, "Loop", {Tensor::constant(g, 2, dtypes::int64), Tensor::constant(g, true, dtypes::bool_)},
                      {with_body(loop_body)});
-  CHECK(looped.narrow_type() == Type::Int4);
+  CHECK(looped.narrow_type() == ElementType::Int4);
   check_near(looped, {5, 5});
 }
 
