@@ -6,11 +6,11 @@
 //   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     read, pread: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
 //   thread   clone with CLONE_THREAD: EAGAIN                         fork     fork, vfork, other clones: EAGAIN
-//   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
+//   create   openat of a file to write to: EMFILE                    folder   mkdir: EACCES
 //   memory   brk, and mmap without a file by the main thread: ENOMEM
 //
-// Counting starts with the first sigaltstack call, which tgc's main makes early: calls of the dynamic loader do not
-// count, but calls of libraries do. A seccomp filter stops the command at these calls, and ptrace makes one fail.
+// Counting starts with the first sigaltstack call, which tgc's main makes early: calls that load tgc do not count, but
+// calls of libraries do. A seccomp filter stops the command at calls of the kind, and ptrace makes one fail.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -23,8 +23,8 @@ struct CampaignOptions {
 // Print the findings and return the number of their distinct causes.
 int run_target(const FuzzTarget& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
-// Prints the verdict of each mutated rule. Returns 1 if less than 95 % of the mutants that are not equivalent to their
-// rule are refuted, else 0.
+// Prints the verdict of each mutated rule. Returns 1 if less than 95 % of the mutants that are not proven equivalent to
+// their rule are refuted, else 0.
 int run_rule_mutants(const CampaignOptions& options);
 
 }  // namespace tgc::fuzz

@@ -18,7 +18,7 @@ struct FuzzTarget {
   std::string_view name;  // also names the folder of its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t max_input_bytes = 4096;
-  size_t record_bytes = 1;  // size of a record of the input; mutate_bytes() adds and removes whole records
+  size_t record_bytes = 1;  // size of a record of the input (see mutate_bytes)
   bool is_text_input = false;  // the input is text: mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
@@ -72,8 +72,8 @@ class MemoryFile {
   std::string path_;
 };
 
-// Mutates `bytes`, also with parts of `other`, as `random` chooses. Adds and removes only whole records of
-// target.record_bytes bytes.
+// Mutates `bytes`, also with parts of `other`, as `random` chooses. If both consist of whole records of
+// target.record_bytes bytes, so does the result.
 void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const FuzzTarget& target);
 
 }  // namespace tgc::fuzz

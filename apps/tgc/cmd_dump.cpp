@@ -49,7 +49,7 @@ int run_dump(const DumpOptions& o) {
   StatsObserver counter([](const StageRow& row) { return has_rewrites(row); }, stats);
   if (should_track_match_stats()) plan.stage_observer = &counter;
   StageSelection stages(o.stage);
-  std::string_view begun_at;  // the stage whose result the input is; of several graphs, the last; empty: none
+  std::string_view begun_at;  // the stage that made the input graph (the last one that a stage made); empty: none
   bool is_printed = false;
   require_value(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     is_printed = graph.is_tensor_graph && !graph.record && !session.tinygrad_pool;

@@ -45,20 +45,19 @@ void write_ci_reports(const CiOptions& options, const CiReport& report, bool jso
 void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                          std::initializer_list<const char*> options);
 
-// Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
-// If `num_jobs` is 0, the session uses one thread per processor (CPU_COUNT). `live` is the Python of --live, or "".
-// Throws Failure if that Python cannot start.
+// Returns a session that prints its messages to standard error, and that an interrupt cancels. If `num_jobs` is 0, the
+// session uses one thread per processor (CPU_COUNT). `live` is the value of --live, or "". Throws Failure if
+// Session::start_live_pipeline() fails.
 Session make_terminal_session(unsigned num_jobs, const std::string& live = "");
-// Returns a session for a command that compiles. Prints a note for each tinygrad variable that is set but has no effect
-// in tgc.
+// Returns a session for a command that compiles. Prints the ignored_variables() as notes.
 Session make_terminal_session(CompileOverrides overrides, unsigned num_jobs = 1);
 // If a recording of schedules lies beside the recording of kernels that `input` names, prints a note: the kernels were
 // only compared with their ASTs, and `command` can check the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
 // If BEAM=N with N >= 1 is set (by --set or the environment), makes later compilations use the opts that `tgc beam`
-// found. Warns if these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without
-// the variables of the search that are not also settings of the pipeline.
+// found. Warns if these opts cannot be read. Returns `over` without the variables of the search that are not also
+// settings of the pipeline. If a variable of the search has a wrong value, warns and returns `over`.
 CompileOverrides install_beam_opts(CompileOverrides over);
 
 }  // namespace tgc

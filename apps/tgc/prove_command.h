@@ -38,7 +38,8 @@ class ProgramWriter {
   // Throws Failure if --program is given and --live names no tinygrad.
   explicit ProgramWriter(const ProveOptions& options);
   // Asks the tinygrad of --live for a program that shows the wrong value, and writes the program to the next file.
-  // Stores in the proof the name of that file, or why there is no program. Does nothing without --program.
+  // Stores in the proof the name of that file, or why there is no program. Does nothing without --program, or if the
+  // proof has no wrong value.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 

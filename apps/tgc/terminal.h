@@ -10,7 +10,8 @@ namespace tgc {
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();   // the value of --color
 std::string& other_options();  // options for the command that repeats a failure (CompileOverrides::other_options)
-// Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
+// Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal, unless NO_COLOR is
+// set and not empty.
 bool uses_color(int fd);
 
 // Returns `text` made safe to print: with visible control characters and without workflow commands of CI jobs.

@@ -17,14 +17,14 @@ class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph), and notes the number of failures. Fails if the
-  // input cannot be read, if `each` failed on all graphs, or if the session is cancelled.
+  // Calls `each` with every graph of an INPUT, and notes the number of failures. Fails as for_each_graph(), and if
+  // `each` failed on all graphs.
   Status for_each_input(const std::string& spec, const std::string& kernel,
                         const std::function<Status(InputGraph)>& each);
   // As for_each_input(), but calls `each` with the pipeline of each graph.
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
-  // Returns true if `each` failed on a graph whose record has no error of tinygrad.
+  // Returns true if the operation failed on a graph whose record has no error of tinygrad.
   bool has_failures() const { return num_failures_ > 0; }
 
  private:

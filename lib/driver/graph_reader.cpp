@@ -93,8 +93,7 @@ class RecordReader : public GraphReader {
   }
 
  private:
-  // Returns the record on `line`, number `number` of the file, if it is selected; else nullopt. A selected record may
-  // be skipped because of its target, or because it is a kernel of tinygrad's runtime.
+  // Returns the record on `line`, number `number` of the file; nullopt if next_graph() skips this record.
   Result<std::optional<GoldenRecord>> record_if_selected(const GoldenLine& line, size_t number) {
     const std::optional<GoldenRecord> none;
     const bool by_id = !wanted_number_ && !wanted_id_.empty();

@@ -20,7 +20,7 @@ class GraphReader {
   virtual ~GraphReader() = default;
 
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Fails if the graph cannot be read or
-  // made, or if nothing is selected.
+  // made, or if FILE#ID, --kernel or --target excludes all graphs.
   virtual Result<std::optional<InputGraph>> next_graph() = 0;
   // Null if the INPUT is no file of golden records.
   virtual const GoldenHeader* header() const { return nullptr; }

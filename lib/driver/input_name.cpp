@@ -15,8 +15,8 @@ namespace tgc {
 
 namespace fs = std::filesystem;
 
-// If `spec` is the name of a file, there is no id. Otherwise splits at the first '#' that follows "-" or a file's name
-// or, if there is none, at the first '#'.
+// If `spec` is the name of a file, there is no id. Otherwise looks for the first '#' that follows "-" or a file's name
+// or, if there is none, for the first '#'.
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');

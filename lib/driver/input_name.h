@@ -23,7 +23,8 @@ struct InputName {
   std::string schedules_file() const;
 };
 
-// Returns true for an ONNX model; false also for "-", and if `path` cannot be opened. Fails if a file cannot be read.
+// Returns true if the file begins like an ONNX model; false also for "-", and if `path` cannot be opened. Fails if a
+// file cannot be read.
 Result<bool> is_model_file(const std::string& path);
 
 // Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.

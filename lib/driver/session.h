@@ -68,7 +68,7 @@ struct Session {
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::merge_settings().
   Result<Settings> merge_settings(const std::map<std::string, std::string>& recorded = {}) const;
-  // Starts the live pipeline that overrides.live_command names, if any. Fails if the command runs no tinygrad.
+  // Starts the live pipeline that overrides.live_command names, if any. Fails if no tinygrad answers.
   Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else target_of_environment(), else CPU.
   std::string default_target() const;
@@ -95,7 +95,7 @@ struct Session {
 // and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if these variables select no device.
 std::string target_of_environment();
 
-// Returns a warning for each known environment variable that is set but has no effect in tgc, such as VIZ.
+// Returns a warning for each known environment variable, such as VIZ, that is set and not 0, but has no effect in tgc.
 std::vector<std::string> ignored_variables();
 
 // Fails if TGC_FAULT (lib/rewrite/fault.h) is set, but malformed, or has an unknown name.
@@ -103,7 +103,7 @@ Status check_fault_of_environment();
 // See extract_fault_warnings().
 std::vector<std::string> fault_warnings();
 
-// Returns true if TRACK_MATCH_STATS is set and not 0. Then the command prints the rules' match statistics when it ends.
+// Returns true if TRACK_MATCH_STATS is set and not 0. Then `tgc dump` prints the rules' match statistics when it ends.
 bool should_track_match_stats();
 
 }  // namespace tgc

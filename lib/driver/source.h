@@ -25,12 +25,12 @@ class GraphSource {
   // Returns the header of golden records; null for another kind of INPUT.
   const GoldenHeader* header() const { return graph_reader_->header(); }
   // Returns the next graph; nullopt at the end. If the session has a live pipeline, it compiles the graph first. Fails
-  // if the graph cannot be read or compiled, or if no graph is selected.
+  // as GraphReader::next_graph(), and if the graph cannot be compiled.
   Result<std::optional<InputGraph>> next_graph();
   // Makes next_graph() return graphs with malformed nodes instead of an error.
   void accept_malformed_graphs() { graph_reader_->accepts_malformed_graphs = true; }
   // Makes next_graph() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next_graph()
-  // skips them and notes their number, or fails if the INPUT names one.
+  // skips them and notes their number, or fails if #ID or --kernel names one.
   void accept_runtime_kernels() { graph_reader_->accepts_runtime_kernels = true; }
 
  private:

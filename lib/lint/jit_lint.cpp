@@ -128,7 +128,8 @@ void JitLinter::check_call(const JitCall& now) {
   check_outputs(jit, now);
 }
 
-// If the error is an args mismatch, the finding names the tensor arguments that differ from those of the capture.
+// If the error is an args mismatch, the finding names the tensor arguments that differ from those of the capture in
+// shape or dtype, and views that may differ in offset.
 void JitLinter::add_error(const JitState& jit, const JitCall& now) {
   const JitRemedy* remedy = find_jit_remedy(now.error);
   std::string different;
@@ -186,7 +187,7 @@ void JitLinter::add_lost_store(const std::string& place, size_t count) {
                        "realize the tensor: x.assign(y).realize()"});
 }
 
-// Reports the use of a tensor that a capture made but did not compute, if its value is wrong.
+// Reports the use of a tensor that a capture made but did not compute, if its value may be wrong.
 void JitLinter::check_late_tensor(const LateTensor& late) {
   auto known = jits_by_number_.find(late.jit);
   if (known == jits_by_number_.end() || !known->second->capturing_call) return;

@@ -42,8 +42,8 @@ const JitRemedy* find_jit_remedy(std::string_view error);  // returns null if th
 
 class JitLinter {
  public:
-  // Adds the next line of a recording, which is a header or an event. Returns an error if the line is not JSON, if a
-  // member is missing or of a wrong type, or if the line is the header of another kind of recording.
+  // Adds the next line of a recording, which is a header or an event. Returns an error if the line cannot be read as
+  // either, or is the header of another kind of recording.
   Status add_line(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }

@@ -34,8 +34,8 @@ bool is_of_other_object(const std::string& name, const std::map<std::string, Jso
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns true if the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
-// inputs.
+// Returns true if a tensor in a nested container of `a` has another buffer than what `b` has at this place. Ignores the
+// tensors of the outermost container, which are inputs.
 bool nested_tensors_differ(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of_member(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of_member(a, "kind") != "several" || text_of_member(b, "kind") != "several") return false;
@@ -130,9 +130,8 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
   }
 }
 
-// Reports an argument `name` whose buffer is an output of the captured kernels, if a replay writes this output before
-// the last kernel that reads the argument. Does nothing for tinygrad 0.13 and later, whose replays copy such an
-// argument.
+// Reports an argument `name` with another buffer than in the capture, if a captured kernel writes this buffer before a
+// later one reads the argument. Does nothing for tinygrad 0.13 and later, whose replays copy such an argument.
 void JitLinter::check_overwritten_input(const JitState& jit, const JitCall& now, const std::string& name) {
   const std::vector<JitCall::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
@@ -165,7 +164,7 @@ void JitLinter::check_bound_shape(const JitState& jit, const JitCall& now, const
   }
 }
 
-// Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
+// Records the new buffers that a call returns. Reports a note if an earlier call returned one of them.
 void JitLinter::check_outputs(JitState& jit, const JitCall& now) {
   for (int64_t buffer : now.output_buffers) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };

@@ -19,9 +19,9 @@ class AnswerProcess {
   AnswerProcess(const AnswerProcess&) = delete;
   ~AnswerProcess();  // closes the process's input, and kills it if it does not end soon
 
-  // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
-  // time limit passes, if `stop` returns true, if the answer is too long, or if the process wrote anything before the
-  // question. Every failure kills the process.
+  // Sends a question and returns the answer without its line end. Fails if the process gives no answer in time, if
+  // `stop` returns true, if the answer is too long, or if the process wrote anything before the question. Every failure
+  // kills the process.
   Result<std::string> ask_question(const std::string& question);
   // Kills the process; the next question starts a new one. For callers that find an answer invalid.
   void stop_process();

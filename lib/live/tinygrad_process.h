@@ -29,7 +29,8 @@ struct CompileQuestion {
   std::string graph_json;  // the graph as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all
   bool is_tensor_graph = false;    // true: tinygrad schedules a tensor graph; false: it compiles a kernel
-  // The graph as pyrender text. It is not sent: if the answer is only an error, it becomes the AST of the record.
+  // The graph as pyrender text; may be empty. It is not sent. If the answer is only an error, it becomes the record's
+  // AST.
   std::string ast = {};
   std::vector<std::pair<std::string, std::string>> settings = {};
   // Sent to tinygrad only. tinygrad 0.12.0 obeys the next three for a kernel without is_live.
@@ -120,14 +121,14 @@ struct TinygradFacts {
 };
 
 // A live pipeline: processes of one tinygrad, which compile graphs at the same time. Each starts at its first question.
-// Several threads may call the functions.
+// Several threads may call facts() and ask_process().
 class TinygradPool {
  public:
   // `tinygrad` and `stop`: see TinygradProcess.
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
       : tinygrad_command_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
 
-  // Returns the release and settings of this tinygrad. Fails if the command does not run a tinygrad.
+  // Returns the release and settings of this tinygrad, which the first call asks for. Fails if no tinygrad answered.
   Result<TinygradFacts>& facts();
   // Asks a free process, or waits for one. If TinygradProcess::ask_process() fails, the returned record has this error.
   // Fails if facts() fails, or if the `stop` callback ended the question.

@@ -14,7 +14,7 @@ namespace tgc {
 
 namespace {
 
-// Line and column are counted from 1. Returns the text's end if there is no such byte.
+// Line and column are counted from 1. Returns at most the text's end.
 size_t byte_offset(std::string_view text, uint32_t line, uint32_t column) {
   size_t at = 0;
   for (; line > 1 && at != text.npos; line--) at = text.find('\n', at) + 1 ? text.find('\n', at) + 1 : text.npos;

@@ -62,8 +62,8 @@ CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at)
 // Returns the ranges of the definition, then of the uses, of the name at byte `at`. Fails if there is no name that can
 // be renamed.
 Result<std::vector<std::pair<size_t, size_t>>> name_ranges(const SectionAnalysis& analysis, size_t at);
-// Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
-// definitions and uses.
+// Fails if `name` is no name or in use, or if the text would not be the same graph. For an unreadable text, compares
+// only definitions and uses.
 Result<Unit> check_renaming(const SectionAnalysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 

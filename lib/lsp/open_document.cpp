@@ -4,7 +4,8 @@
 
 namespace tgc {
 
-constexpr size_t kMostRead = 32;  // sections kept in memory; a text with more is searched while no message waits
+// Number of sections kept in memory. A text with more, or a recording, is searched while no message waits.
+constexpr size_t kMostRead = 32;
 
 OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::move(text)), version_(version) {
   begin_reading();

@@ -74,7 +74,8 @@ class OpenDocument {
   int64_t version_;
   size_t next_section_ = 0;
   std::vector<std::vector<TextProblem>> problems_;
-  // By a hash of the section's text and part: after an edit, only changed sections are searched again.
+  // By a hash of the section's text and part. If there are several sections, an edit does not search unchanged ones
+  // again.
   std::unordered_map<size_t, std::vector<TextProblem>> known_problems_;
   std::list<std::pair<size_t, ReadSection>> read_sections_;
 };

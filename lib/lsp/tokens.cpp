@@ -77,7 +77,7 @@ class Lexer {
     return add_token(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
 
-  // Returns the part of `text` before its first dot if that is one of these enums, else "".
+  // Returns `text`, up to its first dot if it has one, if that is one of these enums; else "".
   static std::string_view enum_name(std::string_view text) {
     const std::string_view name = text.substr(0, std::min(text.find('.'), text.size()));
     const bool is_enum = name == "Ops" || name == "AxisType" || name == "AddrSpace" || name == "OptOps";

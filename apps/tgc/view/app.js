@@ -232,7 +232,7 @@ export class App {
     if (foundAt.size > this.story.last) showFound(this);
     return true;
   }
-  /** Finds what is responsible for a wrong result: the rewrite that is refuted, or the rewrite, stage (r: -1) or source
+  /** Finds what is responsible for a wrong result: the first refuted rewrite, or the rewrite, stage (r: -1) or source
    * that a bisection names; null: none.
    * @returns {{s: number, r: number, t?: string} | null} */
   accusedPlace(g) {
@@ -247,8 +247,8 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i).filter((i) => isListed(graph.rules[stage.rewrites[i].rule]));
     return {s: stage.index + 1, r: ofRule[(accused.rewrite || 0) - 1] ?? -1};
   }
-  /** Returns the two sides of the rewrite that a bisection blames, as the page writes expressions. Returns them as the
-   * bisection wrote them if the page lacks the rewrite, or if its expressions lack a name of the bisection's values. */
+  /** Returns the two sides of the rewrite at accusedPlace(), as the page writes expressions. Returns the sides that the
+   * bisection wrote if there is no such rewrite, or if its expressions lack a name of the bisection's values. */
   accusedSides(g) {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
     const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
@@ -385,7 +385,7 @@ export class App {
   }
 
   /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. If there is no such
-   * node, or if `goThere` is set, shows the graph at `place` and selects `node` there.
+   * node, or if `goThere` is set and another graph is shown, shows the graph at `place` and selects `node` there.
    * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];

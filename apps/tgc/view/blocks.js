@@ -1,5 +1,5 @@
 // Finds repeated blocks by structure, such as the layers of a model or the lanes of an unrolled loop. A block is a node
-// with the nodes that only it uses, down to its floor: the node where the next block begins, if there is one.
+// with the nodes that only it uses, down to its floor, if it has one: the node with which the rest of its chain begins.
 import {expressionOf} from "./expressions.js";
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
@@ -93,8 +93,8 @@ export class Blocks {
     }
   }
 
-  /** Returns a number for each node. Two nodes have the same number if they, with all nodes that only they use, are
-   * equal, args included (see labelOf). */
+  /** Returns a number for each node. Nodes have the same number if they and the nodes that only they use are alike: in
+   * labels (labelOf), in edges between them, and in sources that are text. */
   get exactNumbers() {
     if (this.shapes) return this.shapes;
     const {g} = this, shape = this.shapes = [], shapes = new TextNumbering();

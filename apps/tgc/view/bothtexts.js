@@ -5,7 +5,7 @@ import {textsAt} from "./texts.js";
 
 const kName = /\bc(?:0|[1-9]\d*)\b/g;
 
-/** Returns the texts at the shown place, each with the lines of the other input's text.
+/** Returns the texts at the shown place, each with the lines of the other input's text, if there is one.
  * @param {import("./app.js").App} app @param {Text[]} texts @param {Map<any, any>} cache @returns {Text[]} */
 export function mergeOtherTexts({graph, state, scene}, texts, cache) {
   const {other} = graph, at = other.names.indexOf(state.s ? graph.stages[state.s - 1].name : graph.begins);
@@ -31,6 +31,7 @@ function renumberNodes(text, to) {
 
 // Returns two texts as one. Pyrender's lines of the same node, or of its changed version (`back`), form a pair: one
 // line if their texts are the same, else two successive lines. Other lines form a pair if they have the same text.
+// Pairs do not cross.
 function mergeTexts(a, b, back) {
   const keysOf = (text, nodeOf) => {
     const seen = new Map();

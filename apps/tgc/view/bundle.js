@@ -44,8 +44,8 @@ function arrayList(arrays) {
   return list;
 }
 
-/** Finds the first rewrite by the rule that a bundle blames; null: there is none. @param {App} app @param {any} blamed
- *  @returns {{s: number, r: number} | null} */
+/** Finds the first rewrite by the rule, in the stage, that a bundle blames; null: there is none.
+ * @param {App} app @param {any} blamed @returns {{s: number, r: number} | null} */
 function findBlamedRewrite(app, {stage: name, rule}) {
   const {graph} = app, stage = rule && graph.stages.find((s) => s.name === name);
   const r = stage ? stage.rewrites.findIndex((x) => graph.rules[x.rule].name === rule) : -1;

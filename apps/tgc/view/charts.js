@@ -53,7 +53,8 @@ function roundTicks(most, count) {
   return Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
 }
 
-/** Draws the memory of the buffers: a box for each value, as wide as the time that it is kept and as high as its size.
+/** Draws the planned memory: a box for each value of a buffer, as wide as the items that keep it and as high as its
+ * size.
  * @param {any} schedule @param {Item[]} items @param {string[]} names of the buffers
  *  @param {number[]} inUse of memoryInUse() @param {(buffer: number) => void} opened */
 export function drawMemoryPlan(schedule, items, names, inUse, opened) {
@@ -115,9 +116,9 @@ export function drawMemoryPlan(schedule, items, names, inUse, opened) {
   return root;
 }
 
-/** Returns for each used buffer the spans of items in which it holds one value. A buffer that is read first is an input
- * of the schedule: the program has it all the time. If no item reads the last value of a buffer,
- * the value is an output and lasts to the end.
+/** Returns for each used buffer the spans of items in which its value is kept. An item that only writes the buffer
+ * begins a span. A buffer that is read first is an input of the schedule: it has one span, of all items. If no item
+ * reads the last value of a buffer, the value is an output and lasts to the end.
  * @param {Item[]} items @returns {Map<number, {first: number, last: number}[]>} */
 export function valueSpans(items) {
   const out = new Map(), end = items.length - 1;

@@ -15,8 +15,7 @@ import {EventReader, EventKind} from "./events.js";
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number,
  *   madeCount: number}} Rewrite */
 /** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `eventCount`: its number of events,
- * which
- * readEvents() reads; `discarded`: how many of the rewrites are of attempts that tinygrad discarded, if any.
+ * which readEvents() reads; `discarded`: how many of the rewrites are of attempts that tinygrad discarded, if any.
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
  *   count: number, discarded?: number, eventCount: number, changed: boolean, events: Int32Array, runs: Run[],
  *   rewrites: Rewrite[]}} Stage */
@@ -247,7 +246,7 @@ export async function unpackJson(text) {
   return JSON.parse(json);
 }
 
-/** Waits until the browser has handled pending input, so that long work does not block the page. */
+/** Lets the browser handle pending input, so that long work does not block the page. */
 export function pause() {
   return new Promise((go) => {  // repeated calls of setTimeout wait at least 4 ms
     const {port1, port2} = new MessageChannel();

@@ -57,9 +57,9 @@ export class GraphCanvas extends Painting {
     });
   }
 
-  /** Sets the initial view: the whole graph if its text can be read, else the part around the output, or the top.
-   * `isSmall`: text may be small, because the user knows the graph. `isWide`: the view has the graph's whole width if
-   * titles can be read, because a change is to be seen in its graph. */
+  /** Sets the initial view: the whole graph if its text can be read, else the part around `anchor` (null: the last
+   * box), or the top. `isSmall`: text may be small, because the user knows the graph. `isWide`: the view has the whole
+   * width of the graph if titles can be read, because a change is to be seen in its graph. */
   begin(isSmall = false, isWide = false) {
     const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
@@ -135,7 +135,7 @@ export class GraphCanvas extends Painting {
     this.#removeOuterSpace();
     this.redraw();
   }
-  // Moves the view so that it shows no space beyond the graph's margins, now and after each change of the canvas's
+  // Moves the view so that it shows little space beyond the graph's margins, now and after each change of the canvas's
   // size until the user moves the view.
   #removeOuterSpace() {
     const d = this.drawing, v = this.view, {width, height} = this.size;

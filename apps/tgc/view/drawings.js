@@ -318,7 +318,8 @@ export class Drawings {
     return at < 0 ? -1 : other.roots[at];
   }
 
-  // Draws the differences from input A to input B: nodes only in A are marked as removed, nodes only in B as added.
+  // Draws the differences from input A to input B: nodes only in A are marked as removed, nodes only in B as added. If
+  // the other input lacks the graph, draws the shown one alone.
   #sceneOfOtherInput(state) {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
     if (theirs < 0) return this.#sceneOfPlace({...state, o: false});

@@ -38,9 +38,9 @@ export function nameOf(g, n) {
 /** Returns the axis type of a RANGE: "LOOP". @param {RecordedGraph} g */
 export function axisTypeOf(g, n) { return (/AxisType\.(\w+)/.exec(g.argText(n)) || ["", ""])[1]; }
 
-/** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
- * `inline`: gives the sources, and which of these are text; others are shown by name or number. If `inline.isExact` is
- * set, brackets show the order of associative operations.
+/** Returns the text of an expression. A node that has a name (nameOf) is shown by it. `within`: how tightly the
+ * operator around the expression binds. `inline`: gives the sources, and which of these are text; others are shown by
+ * number. If `inline.isExact` is set, brackets show the order of associative operations.
  * @param {RecordedGraph} g @param {number} key @param {number} within @param {InlineNodes | null} inline @returns
  * {string} */
 export function expressionOf(g, key, within = 0, inline = null) {

@@ -87,7 +87,7 @@ class NodeBoxes {
   has(n) { return this.get(n) !== undefined; }
   /** @param {number} n @returns {Box | undefined} */
   get(n) { return this.all(n)[0]; }
-  /** Returns all boxes that show a node. @param {number} n @returns {Box[]} */
+  /** Returns a node's own box or, without one, all boxes that show it. @param {number} n @returns {Box[]} */
   all(n) {
     const copy = n + this.g.count, box = this.byKey.get(n) || this.byKey.get(copy);
     if (box) return [box];

@@ -9,14 +9,15 @@
  *   key: string}} Lines */
 
 const kMostGroups = 200;
-// kFewOfLine and kFewOfFunction: maximum number of nodes of a group, such as a weight, that is joined with its user, if
-// groups are of lines and if they are of functions. kJoinRounds: how often groups are joined with their users.
+// kFewOfLine and kFewOfFunction: maximum number of nodes of a group, such as a weight, that is joined with a user of
+// another line or function, if groups are of lines and if they are of functions. kJoinRounds: how often groups are
+// joined with their users.
 const kFewOfLine = 1, kFewOfFunction = 8, kJoinRounds = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
  * group of each node. A line, or the lines of a function, may have several groups, if they run several
  * times, or if other lines run between their parts. @param {RecordedGraph} g
- * @param {number} most number of groups above which groups are joined */
+ * @param {number} most number of groups above which more groups are joined */
 export function groupByLine(g, most = kMostGroups) {
   const lines = g.methods.map(linesOf), functions = functionsOf(lines);
   /** @type {[Lines[], number, boolean][]} */
@@ -59,7 +60,7 @@ function functionsOf(/** @type {Lines[]} */ lines) {
 
 class LineGrouping {
   /** @param {RecordedGraph} g @param {Method[]} methods @param {Lines[]} lines of each method
-   * @param {number} few maximum number of nodes of a group that is joined with its user
+   * @param {number} few maximum number of nodes of a group that is joined with a user of another line
    * @param {boolean} joinsAlike whether the groups of one line and one depth are one group */
   constructor(g, methods, lines, few, joinsAlike) {
     this.g = g, this.few = few, this.order = g.nodesOf(g.ast);

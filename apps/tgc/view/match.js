@@ -83,7 +83,8 @@ class Matcher {
     this.candidates[this.known.get(key)].votes++;
   }
 
-  // Pairs the sources of two nodes: first equal sources at the same position, then other equal ones, then the rest.
+  // Pairs the sources of two nodes: first equal ones at the same position from the front or the back, then other equal
+  // ones, then the rest, without values.
   #pairSources(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], usedX = sx.map(() => false), usedY = sy.map(() => false);
     const take = (i, j) => { usedX[i] = usedY[j] = true, this.#propose(sx[i], sy[j]); };
@@ -204,9 +205,10 @@ class Matcher {
 }
 
 /** @typedef {{what: string, before: string, after: string}} Difference */
-/** The difference of two graphs. `like`: for each node of the first graph, the matching node of the second; `changed`:
- * by node of the second graph, its changes; `came` and `went`: the nodes that only the second or only the first graph
- * has. @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
+/** The difference of two graphs, without values. `like`: for a node of the first graph, the matching node of the
+ * second; `changed`: by node of the second graph, its changes; `came` and `went`: the nodes of the second and of the
+ * first graph that match none.
+ * @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
  *   came: Set<number>, went: Set<number>}} Diff */
 
 const kKept = 3;

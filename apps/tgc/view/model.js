@@ -124,7 +124,8 @@ function nodeTable(app, items, graph, nodes) {
   }));
 }
 
-/** Returns the name of each buffer: that of the model's tensor, what its first writer was made for, or "input".
+/** Returns the name of each buffer: that of the model's tensor, what its first writer was made for ("": unknown), or
+ * "input" if it has no writer.
  * @param {any} schedule @param {Item[]} items @returns {string[]} */
 function bufferNames(schedule, items) {
   return schedule.buffers.map((b, i) => {

@@ -25,7 +25,7 @@ export function shownTarget(target) {
 /** Returns a launch size without its last dimensions of 1: "16 x 4" for "16 x 4 x 1". @param {string} [size] */
 export const shownSize = (size = "") => plainText(size).replace(/( x 1)+$/, "");
 
-/** Returns the name of a graph: that of the kernel's function, else that of the record. */
+/** Returns the name of a graph: that of the kernel's function, else that of the record, else "graph N". */
 export const nameOfGraph = (g, i = 0) => plainText(g.function || g.name || "graph " + i);
 
 /** Returns the graphs, each pair of two inputs once, in the order in which the overview shows them. @param {App} app

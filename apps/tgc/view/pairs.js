@@ -35,7 +35,7 @@ export function pairsOf(graphs) {
   return out;
 }
 
-/** Returns the name of the first stage, or "source", whose result differs between two graphs; "": none.
+/** Returns the name of the first stage of both graphs, or "source", whose result differs between them; "": none.
  * @param {{results?: string[]}} a @param {{results?: string[]}} b each stage's name and the hash of its result */
 export function firstDifference({results: a = []}, {results: b = []}) {
   const theirs = new Map();

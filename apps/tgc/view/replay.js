@@ -3,8 +3,8 @@ import {EventKind, resolveNode} from "./events.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./data.js").Run} Run */
 
-/** A graph to draw. A node's key is its number in the recording. If a node appears twice, because its sources are
- * replaced in one place and kept in another, the key of the one with kept sources is its number plus `count`.
+/** A graph to draw. A node's key is its number in the recording, or this number plus `count` if the node keeps sources
+ * that the graph rewrite has replaced.
  * @typedef {{order: number[], sources: DrawnSources, root: number, count: number}} Shown */
 
 /** The sources of drawn nodes by key, with the interface of a Map: a node's own sources unless some were replaced. */

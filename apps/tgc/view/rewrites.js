@@ -7,7 +7,7 @@ import {isValue} from "./values.js";
 const kArrow = " \u2192 ";
 const kMostNodes = 10, kMostOfSide = 72;
 
-/** Decides which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
+/** Decides which nodes an expression shows with their sources; others are numbers or names. Without `nodes`: all. */
 class ExpandedNodes {
   /** @param {RecordedGraph} g @param {Set<number> | null} nodes */
   constructor(g, nodes) { this.g = g, this.nodes = nodes, this.isExact = true; }
@@ -96,7 +96,8 @@ export function changeText(g, rewrite) {
 
 /** @typedef {{kind: string, size: string}} Loop */
 
-/** Returns the kind and the size of each loop of a graph: "THREAD", "4". @param {RecordedGraph} g @returns {Loop[]} */
+/** Returns the kind and the size of each RANGE and SPECIAL that has a size: "THREAD", "4".
+ * @param {RecordedGraph} g @returns {Loop[]} */
 function loopsOf(g, root) {
   const out = [];
   for (const n of g.nodesOf(root)) {

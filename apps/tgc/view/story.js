@@ -115,7 +115,7 @@ export class NodeHistories {
     if (drawing.home.has(n)) return n;
     return this.bestMatch([...drawing.home.nodes()].filter((m) => own.has(history.origin(m))), n);
   }
-  /** Returns `n` if it is among the nodes, else one of the same op, else the last; -1 if there are none.
+  /** Returns `n` if it is among the nodes, else the largest of the same op, else the largest; -1 if there are none.
    * @param {Iterable<number>} nodes @param {number} n */
   bestMatch(nodes, n) {
     const all = [...nodes], alike = all.filter((m) => this.graph.op[m] === this.graph.op[n]);
@@ -123,7 +123,7 @@ export class NodeHistories {
   }
 
   /** Returns the first rewrite after `place` that replaced a node, or else that removed it by replacing the nearest of
-   * its users. `rewrite` -1: the stage removed the node without a rule. null: the node stays.
+   * its users. `rewrite` -1: no such rewrite of the stage is known. null: the node stays.
    * @param {number} place @param {number} n
    * @returns {{place: number, rewrite: number, isOwn: boolean, before: number, after: number} | null} `isOwn`: it
    * replaced the node, and not a user; `before`: the replaced node */

@@ -132,7 +132,7 @@ function comparisonVerdict(app) {
   return {kind: first > story.last && !inSource ? "right" : "differs", items};
 }
 
-/** Returns a function that opens the next (1) or previous (-1) graph that differs from its pair; null: none differs.
+/** Returns a function that opens the next (1) or previous (-1) graph that differs from its pair; null: no other does.
  * @param {App} app @param {number} by */
 export function nextDiffering(app, by) {
   const {pairs, state: {g}, index} = app, pair = pairs.get(g), shown = index.graphs[g].side && pair ? pair.with : g;
@@ -142,8 +142,8 @@ export function nextDiffering(app, by) {
   return list.length ? () => app.openGraph(list[by > 0 ? 0 : list.length - 1]) : null;
 }
 
-// Returns what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in
-// B". `r`: the rewrite, -1: none; `rule`: its rule.
+// Returns what differs first: a rewrite (firstRewrite) or else, if the page shows the difference, a node: "MUL index:
+// source 1 is 16 in A, 12 in B". `r`: the rewrite, -1: none; `rule`: its rule.
 function differenceAt(app, place) {
   const {graph} = app, {other} = graph, at = place ? other.names.indexOf(graph.stages[place - 1].name) : 0;
   const none = {said: "", r: -1, rule: null};
@@ -153,7 +153,7 @@ function differenceAt(app, place) {
   return graph.saidFirst;
 }
 // Returns the first rewrite that differs, with a text such as "add-zero made x+0 -> x in A, add-zero made x+0 -> x+1 in
-// B"; null if there is none, or the other input has no more rewrites.
+// B"; null if all are equal, or if the rewrites of one input are the first ones of the other.
 function firstRewrite(graph, ours, theirs) {
   const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
   const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];

@@ -26,8 +26,8 @@ export class Track {
   get end() { return this.levels[0].end.length ? this.levels[0].end[this.levels[0].end.length - 1] : 0; }
   get coarsestLevel() { return this.levels.length - 1; }
 
-  /** Returns the level to draw between two times: the finest one with few slices, or else the coarsest one whose bins
-   * are no wider than some pixels; a coarser one if that one has too many slices.
+  /** Returns the level to draw between two times: the first one, from the finest on, that has few slices, or after
+   * which bins would be too wide, unless it has too many narrow slices; else the coarsest.
    * @param {number} from @param {number} to @param {number} perPixel cycles */
   levelFor(from, to, perPixel) {
     for (let level = 0; level < this.coarsestLevel; level++) {
@@ -40,8 +40,8 @@ export class Track {
     return this.coarsestLevel;
   }
 
-  /** Returns the chunks to draw: those of the best level, or of the next coarser one whose chunks are all read. Reads
-   * what is missing. @returns {{level: number, chunks: Chunk[]}} */
+  /** Returns the chunks to draw: those of the best level or, if some of them were not read, of the next coarser level
+   * that was read; else none. Begins to read missing chunks. @returns {{level: number, chunks: Chunk[]}} */
   visibleChunks(from, to, perPixel) {
     const best = this.levelFor(from, to, perPixel), [begin, end] = this.#chunkRange(best, from, to);
     const isSoon = end - begin <= 2;
