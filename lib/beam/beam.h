@@ -14,7 +14,7 @@ struct BeamPlan {
   SearchPlan search_plan = {};
   Shard shard = {};
   int num_confirm_turns = 5;
-  // Time limit for all searches together, which begin with the most expensive kernels. 0: no limit.
+  // Time limit for all searches together. With a limit, the most expensive kernels come first. 0: no limit.
   double budget_seconds = 0;
   std::string results_path = {};
   bool should_search_again = false;
@@ -22,8 +22,9 @@ struct BeamPlan {
   std::string replay_path = {};   // recorded times that replace measurements
 };
 
-// Calls `report` with the log of each kernel. A kernel whose search cannot begin causes a warning. Fails, for example,
-// if an input, file or device cannot be used.
+// Calls `report` with the log of each search, also of an earlier one whose stored result makes a new one unnecessary. A
+// kernel that cannot be searched may cause only a warning. Fails, for example, if an input, file or device cannot be
+// used.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
 // Returns a description of this machine's hardware for `target`, or "" if there is none that works.

@@ -69,8 +69,8 @@ class BeamSearcher {
     end_round(kernels, log);
   }
 
-  // Times the candidates from `begin` to `end`: each as soon as it is compiled or, if compiling would disturb the
-  // clock, after all of them are compiled.
+  // Classifies the candidates from `begin` to `end`, and times those that need a time: while others are compiled or, if
+  // compiling would disturb the clock, after all of them are compiled.
   void time_chunk(const SchedulerList& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)

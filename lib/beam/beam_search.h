@@ -14,11 +14,11 @@ class TimeSource {
   virtual bool may_time_while_compiling() const { return true; }
   // The caller keeps `candidates` valid until its next call of this method.
   virtual void prepare_candidates(std::span<BeamCandidate* const> /*candidates*/) {}
-  // Returns the seconds of the fastest run. May stop a candidate that takes much longer than `keep_limit` seconds. If
-  // the candidate has no time, returns nullopt and sets log.outcome.
+  // Returns the seconds of a run, measured, recorded, or estimated from a part of the grid. May stop a candidate that
+  // takes much longer than `keep_limit` seconds. If the candidate has no time, returns nullopt and sets log.outcome.
   virtual std::optional<double> time_candidate(const OptTexts& opts, BeamCandidate& candidate, double keep_limit,
                                                CandidateLog& log) = 0;
-  // Returns whether the candidate computes the expected results. If not, sets log.outcome.
+  // Returns false, and sets log.outcome, if a check of the candidate's results fails.
   virtual bool check_candidate(BeamCandidate&, CandidateLog&) { return true; }
 };
 

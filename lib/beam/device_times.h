@@ -28,8 +28,8 @@ class DeviceTimes : public TimeSource {
                                        CandidateLog& log) override;
   bool check_candidate(BeamCandidate& candidate, CandidateLog& log) override;
 
-  // Returns the seconds of each candidate's fastest run; infinity if none succeeds. The candidates run in turns, so
-  // that a drifting clock favours none.
+  // Times the candidates in turns, so that a drifting clock favours none. Slow candidates may get fewer turns. Returns
+  // the least time of each; infinity if no run succeeds.
   std::vector<double> compare_times(std::span<BeamCandidate* const> candidates, int turns);
 
   const std::string& reference_label() const { return reference_label_; }

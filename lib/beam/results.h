@@ -26,12 +26,11 @@ class BeamResults {
  public:
   // Returns the path in TGC_BEAM_DB, else that of beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Throws Failure if the file cannot be opened, or is not a file of results. Mode::Write creates a missing file.
+  // Throws Failure if the file cannot be used. Mode::Write creates a missing folder, file or table.
   BeamResults(const std::string& path, SqliteDatabase::Mode mode);
 
   // Keeps a stored result of the same kernel, target, device and width that has a time, unless the new result is
-  // faster. Drops the measurements of an interrupted search if the stored or the new result comes from a finished
-  // search.
+  // faster. Measurements of an interrupted search are not kept beside a timed result of a finished search.
   void store_result(const BeamResult& result);
   // Returns the fastest result of the searches whose width is at least `width`. Prefers results that have a time.
   std::optional<BeamResult> find_result(const Sha256& key, const std::string& target, const std::string& device,

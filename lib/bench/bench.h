@@ -61,7 +61,7 @@ class StageTimes {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // Return the report; with `list`, also one line or JSON object for each graph.
+  // Return the report; with `list`, also one line or JSON object for each timed graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 

@@ -119,7 +119,7 @@ class KernelBench {
     if (slowest_kernels_.size() > plan_.num_explained_kernels) slowest_kernels_.pop_back();
   }
 
-  // Measures the peaks at the first call for a device. Returns null if the kernel has no time, or if the peaks are not
+  // Finds the peaks at the first call for a device. Returns null if the kernel has no time, or if the peaks are not
   // known.
   PeakRates* peaks_for(const BenchedKernel& k) {
     if (k.least_seconds <= 0) return nullptr;
@@ -219,7 +219,7 @@ class KernelBench {
     return out;
   }
 
-  // An OpenCL device of the CPU has one unit for each thread of the CPU; 16 is an assumption for other devices.
+  // Takes an OpenCL device for the CPU, with one unit for each thread. 16 is an assumption for other devices.
   static uint32_t num_compute_units(const Placement& place) {
     return place.target->device == "CL" ? uint32_t(Settings().cpu_count()) : 16;
   }

@@ -55,7 +55,8 @@ struct KernelBenchResult {
 Result<KernelBenchResult> bench_kernels(const Session& session, const KernelBenchPlan& plan);
 
 std::string kernels_text(const KernelBenchResult& result);
-// Returns a JSON object with the array "kernels" and the object "peaks", which has a member for each device.
+// Returns a JSON object with the array "kernels" and the object "peaks", which has a member for each device with known
+// peaks.
 std::string kernels_json(const KernelBenchResult& result);
 
 }  // namespace tgc

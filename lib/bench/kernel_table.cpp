@@ -37,8 +37,8 @@ std::string total_text(const KernelBenchResult& result) {
   return out + "\n";
 }
 
-// Returns each kernel's opts with the largest measured gain above 1. If nothing was measured, returns those of the
-// kernel's first reason that has any.
+// Returns each kernel's opts with the largest measured gain above 1. If no kernel's opts were tried, returns those of
+// the kernel's first reason that has any.
 std::vector<ProgramOpts> best_opts(const KernelBenchResult& result, bool& is_measured) {
   std::vector<ProgramOpts> out;
   is_measured = false;

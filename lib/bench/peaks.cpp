@@ -21,7 +21,7 @@ constexpr int kItemFloats = 8;                  // floats in a vector of the Ope
 constexpr int kAdds = 100000;                   // additions in a chain; each needs the result of the one before
 constexpr int kGroups = 65536;                  // empty work groups in a launch
 // Cache lines that a kernel loads one after another: their number, the floats from one to the next, and how often all
-// are loaded. The level 2 cache holds the lines of kNearLines; only a larger cache holds those of kFarLines.
+// are loaded. kNearLines (128 KiB) are meant for the level 2 cache, kFarLines (1 MiB) for a larger one.
 struct LineLoads {
   int num_lines, stride_floats, num_rounds;
 };

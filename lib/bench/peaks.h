@@ -17,8 +17,8 @@ struct PeakRates {
   // Times of basic steps on one compute unit (on a CPU: in one thread); 0: not known.
   double instruction_seconds = 0;  // time of an instruction that nothing delays
   double addition_latency_seconds = 0;  // time until an addition can use the result of the addition before it
-  double near_load_seconds = 0;    // time to load an element whose cache line the level 2 cache holds
-  double far_load_seconds = 0;     // time to load an element whose cache line only a larger cache holds
+  double near_load_seconds = 0;    // time of a load from the next cache line, in a loop over 128 KiB of lines
+  double far_load_seconds = 0;     // the same for 1 MiB of lines
   double group_seconds = 0;        // time of a work group that only stores one element
   std::string source;              // kMeasuredPeaksSource, or "published for" and the name of a card
 

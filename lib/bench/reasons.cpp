@@ -108,7 +108,7 @@ class LinearListFacts {
   double executions_ = 1;
 };
 
-// The accesses of a loop to one buffer whose addresses advance by the same number of bytes in each iteration.
+// The loads or the stores of a loop in one buffer whose addresses advance by the same number of bytes each iteration.
 struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;

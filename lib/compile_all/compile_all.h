@@ -46,9 +46,8 @@ class BatchCompiler {
  public:
   BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers the kernels, then compiles the sources, Session::num_jobs at a time. Fails if an input cannot be used, if
-  // there are no kernels, or if the session is cancelled. A kernel that a stage or renderer refuses is only listed in
-  // the report.
+  // Collects the kernels' sources, then compiles them, Session::num_jobs at a time. Fails if an input cannot be used,
+  // if there are no kernels, or if the session is cancelled. A kernel that has no source is only listed in the report.
   Status run();
 
   bool has_failures() const;

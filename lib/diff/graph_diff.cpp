@@ -249,7 +249,8 @@ class GraphDiffer {
         text += (added ? ", in place of " : ", where now stands ") + source_text_with_op(other, there.src(i));
   }
 
-  // Returns the index expression around a changed node, if the expression changed and is short; else the node's users.
+  // Returns the index expressions around a changed node in both graphs, if they differ and are short; else text that
+  // names a user of the node, if there is one.
   std::string describe_usage(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? nearest_index_user(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? nearest_index_user(b_, y) : UOp();

@@ -249,8 +249,8 @@ class GraphMatcher {
     pair_remaining(sx, sy, used_x, used_y);
   }
 
-  // Pairs the sources that are not used yet, at nearby positions: first those with equal labels, then all but constants
-  // and devices.
+  // Pairs sources that are not used yet, at nearby positions: first those with equal labels, then others, except
+  // constants and devices.
   void pair_remaining(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                       std::vector<uint8_t>& used_y) {
     constexpr size_t kWindow = 64;

@@ -47,8 +47,8 @@ struct ComparedText {
 // removes these facts from the other graph, too. Fails if a text cannot be read.
 Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a, const ComparedText& b);
 
-// Like read_graph_pair(), but also converts both graphs to the names of the later release. `asked_renames`, if given,
-// replaces the known renames between the releases.
+// Like read_graph_pair(), but also converts graphs of two known releases to the names of the later one.
+// `asked_renames`, if given, replaces the known renames.
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& a, const ComparedText& b,
                                               const RenameTable* asked_renames = nullptr);
 
@@ -73,7 +73,7 @@ struct RunDiff {
 };
 
 // Compares two runs, up to the first stage whose results differ. If they are of two releases, compares only graphs and
-// sources. Fails if the runs have no stage in common, or if a graph cannot be read.
+// sources. Fails if no stage can be compared, or if a graph cannot be read.
 Result<RunDiff> diff_runs(const CompileRun& a, const CompileRun& b, const DiffOptions& options = {},
                           const RenameTable* asked_renames = nullptr);
 

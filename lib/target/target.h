@@ -42,7 +42,7 @@ struct Target {
 std::string_view name_of(RendererKind kind);
 std::span<const std::string_view> renderer_names();  // indexed by RendererKind
 
-// A renderer class of tinygrad, and a device that uses it.
+// A renderer class of tinygrad, and a device that uses it, or a subclass with the same rules.
 struct RendererClass {
   std::string_view name;  // such as "ClangRenderer"
   std::string_view device;

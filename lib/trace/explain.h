@@ -13,8 +13,7 @@ class NodeExplainer : public NodeProvenance {
  public:
   using Print = std::function<void(std::string_view)>;
   // `node` is a position in the toposort after `stage` (the last graph if `stage` is empty) or, if `is_trace_number` is
-  // set, the number #N of a node in the trace (of any graph if `stage` is empty). Without `node`, prints all
-  // histories as JSON.
+  // set, the number #N of a node in the graph after `stage` (after any stage if `stage` is empty).
   NodeExplainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
       : node_number_(node),
         is_trace_number_(is_trace_number),

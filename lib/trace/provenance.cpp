@@ -90,7 +90,7 @@ class NodeProvenance::NodeHistory {
   bool is_in_result(UOp node) const { return result_nodes_.contains(node); }
 
   // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
-  // rewrite that created it, else by a substitution that inserted it, else by a rewrite that created it and still runs
+  // rewrite that created it, else by the rewrite that first used it, else by a rewrite that created it and still runs
   // at `end`, else by code of the stage outside its rules.
   NodeMaker find_maker(UOp node, size_t end) const {
     auto made = [&](TraceStep::Kind kind, size_t i) { return NodeMaker{kind, i, provenance_.trace_events_[i].before}; };

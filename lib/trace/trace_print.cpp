@@ -150,8 +150,8 @@ void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp 
   if (!print_style_.is_quiet) print_change(before, after, indent);
 }
 
-// Prints the changed nodes: both roots, and the nodes below only one of them. Before these, prints up to four unchanged
-// sources of them.
+// Prints the changed nodes: both roots, and the nodes below only one of them, without constants, up to max_lines each.
+// Before these, prints up to four unchanged sources of them.
 void TracePrinter::print_change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};

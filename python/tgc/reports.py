@@ -88,8 +88,8 @@ def bisect(x: Input, **options: Any) -> Bisection:
 
 def prove(x: Input, **options: Any) -> Proofs:
   """Proves that the rewrites of a kernel or a schedule compute the same for all inputs, or refutes it (`tgc prove`).
-  Needs recorded rewrites; `options` are those of the command: timeout=10, floats="bit-exact", ... Raises TgcError if
-  the command fails."""
+  Records of other releases than 0.12.0 need recorded rewrites. `options` are those of the command: timeout=10,
+  floats="bit-exact", ... Raises TgcError if the command fails."""
   inputs = inputs_of(recorded(x))
   return Proofs(tuple(Proof.from_json(facts) for name in inputs for facts in call_json_lines("prove", name, *command_line_options(options))))
 

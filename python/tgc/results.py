@@ -151,9 +151,10 @@ class Element(Result):
 class ArrayComparison(Result):
   """An output of a kernel, compared with the reference.
 
-  elements, different: numbers of elements, and of those that differ by more than the tolerance. max_abs, max_rel,
-  max_ulp: the largest absolute and relative difference and the largest in units in the last place. nan, nan_expected,
-  inf, inf_expected: numbers of NaNs and infinities in the output and in the reference. first, worst: the elements that
+  elements, different: numbers of elements, and of those that are wrong: beyond the tolerance, and not because of
+  rounding or of what C leaves undefined. max_abs, max_rel, max_ulp: the largest absolute and relative difference and
+  the largest in units in the last place, of elements that are finite on both sides. nan, nan_expected, inf,
+  inf_expected: numbers of NaNs and infinities in the output and in the reference. first, worst: the elements that
   differ first and most.
   """
   name: str = ""
@@ -283,8 +284,8 @@ class Bisection(Result):
   "flaky" and "unresolved" name no culprit (lib/bisect/README.md). rule: the rule that is wrong, FILE:LINE of tinygrad
   or the name of a rule of tgc; None if no rule is known to be wrong. stage: the stage of the rewrite; rewrite: its
   number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values for which the
-  sides differ. confirmed: whether it is proven, or shown by a run without the rewrite, that the rewrite is the cause.
-  runs: number of runs of the kernel. seconds: time that the search took.
+  sides differ. confirmed: whether it is proven, or shown by a run, that the culprit is the cause; None for verdicts
+  that cannot be confirmed. runs: number of runs of the kernel. seconds: time that the search took.
   """
   verdict: str = ""
   kernel: str = made_of(without_colors, "")

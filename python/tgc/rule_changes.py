@@ -93,8 +93,8 @@ class RuleChanges:
     self.now: dict[str, str] = {}
 
   def changed_among(self, matched_then: Iterable[str], matched_now: Iterable[str]) -> list[str]:
-    """Returns the changed rules among those that matched, each once: where they are now or, if they were removed, where
-    they were."""
+    """Returns the changed, new and removed rules among those that matched, each once: where they are now or, if that is
+    not known, where they were."""
     if not self.then: return []
     before, after = list(dict.fromkeys(matched_then)), list(dict.fromkeys(matched_now))
     if not self.now or not self.now.keys() >= {p for p in after if p in self.then}: self.now = rule_hashes()  # a test may load more rules

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Times the kernel search of tgc and of tinygrad 0.12.0 (BEAM=2), both with empty caches, in one run.
+"""Times the kernel search of tgc and of tinygrad 0.12.0, both with empty caches, in one run.
 
   bench.d/beam.py TGC GOLDENS [--target=CPU:CLANG] [--width=2] [--ids=ID,ID...] [--count=30] [--most=OPS]
                 [--rows=FILE] [--at-once=N]
 
 Reports for each kernel the wall time of both searches (tgc's includes the start of its process, tinygrad's does not)
-and their processor time. Then tgc compiles both kernels from the opts found and runs them in turns. Without --ids,
-takes --count kernels that have a REDUCE, those with the most operations (at most --most), spread over the models.
---rows appends each row to FILE and skips the kernels in it; --at-once=N ends a run after N kernels.
+and the ratio of their processor times. Then tgc compiles both kernels from the opts found and runs them in turns; equal
+kernels only once. Without --ids, takes kernels that have a REDUCE, those with the most operations (at most --most),
+spread over the models. --count limits the number of kernels. --rows appends each row to FILE and skips the kernels in
+it; --at-once=N ends a run after N kernels.
 """
 import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 os.environ.setdefault("CC", "clang-19")

@@ -4,7 +4,8 @@
   bench.d/beam_model.py TGC MODEL.onnx... [--budget=120] [--turns=5] [--device=CPU:CLANG] [--onnxruntime=PYTHON] [--var NAME=N]
 
 MODEL.inputs.npz and MODEL.expect.npz must lie beside MODEL.onnx, as scripts/tools/make_models writes them. The variants
-take turns, each in its own process; the fastest run counts. PYTHON is an interpreter with onnxruntime.
+take turns, each in its own process; the fastest run counts. PYTHON is an interpreter with onnxruntime, which is not
+timed without this option.
 """
 import argparse, json, math, os, pathlib, subprocess, tempfile
 

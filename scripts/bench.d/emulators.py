@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the emulators on the corpus's kernels for CUDA:PTX, AMD:LLVM and METAL, with random inputs, in one host thread.
+"""Times the emulators on recorded kernels for CUDA:PTX, AMD:LLVM and METAL, with random inputs, in one host thread.
 
   bench.d/emulators.py TGC RECORDS.jsonl.gz... [--target=T]... [--every=N]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times CPU kernels that tgc and tinygrad 0.12.0 compile from the same source and run.
+"""Times CPU kernels that tgc and tinygrad 0.12.0 compile from the same AST and run.
 
   bench.d/kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N] [--list]
 

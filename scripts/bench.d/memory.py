@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the peak memory of `tgc run` on a model with 2 GB of weights in an external file, which tgc must map, not copy.
+"""Measures the peak memory of `tgc run` on a model with weights in an external file, which tgc must map, not copy.
 
   bench.d/memory.py TGC [--layers=N] [--target=T]
 

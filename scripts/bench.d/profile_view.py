@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures the page of a profile with 5 million packets and compares each figure with a limit.
+"""Measures the page of a profile and compares each figure with a limit.
 
   bench.d/profile_view.py TGC [PROFILE]   run by scripts/bench view; PROFILE: another profile to measure
 
-Without PROFILE, repeats the packets of a real trace between its first and its last wave, with random changes of their
-times. Opening is wall time and processor time; a frame is processor time of the page's tasks.
+Without PROFILE, makes one with 5 million packets: repeats those of real traces between the first and the last wave,
+with random changes of their times. Opening is wall time and processor time; a frame is processor time of the page's
+tasks.
 """
 import copyreg, gzip, os, pickle, random, re, subprocess, sys, tempfile, time, types
 from chromium import Chromium

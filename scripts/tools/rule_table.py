@@ -6,9 +6,9 @@
   rule_table.py hits FILE#ID [--target T] [--tgc ...]     prints the hits of each rule in tinygrad and in tgc for one kernel
   rule_table.py hits FILE --every N                       sums up the hits for every N-th record of a golden file
 
-Needs an importable tinygrad 0.12.0. Exits 1 as follows. `counts`: the sizes of a set differ and no reason is listed here.
-`sources`: a rule has no line in tinygrad and no reason is listed here. `hits`: fewer than 95 % of the rules that were hit in
-tinygrad or tgc have the same number of hits in both.
+Needs an importable tinygrad 0.12.0. Exits 1 as follows. `counts`: the sizes of a set or stage differ, and no reason is
+listed here. `sources`: the line of a rule in tinygrad is not found. `hits`: fewer than 95 % of the rules that were hit
+in tinygrad or tgc have the same number of hits in both.
 """
 import os, sys
 if len(sys.argv) > 1 and sys.argv[1] == "hits": os.environ["TRACK_MATCH_STATS"] = "1"

@@ -8,10 +8,9 @@
   tinygrad_export.py -o out.jsonl.gz --viz rewrites.pkl
   tinygrad_export.py --answer
 
-The program and the Python processes that it starts run as they would without the exporter. Each schedule that tinygrad
-makes becomes a tensor record. Each kernel becomes one kernel record per target. A record holds the graph after every
-stage, and the Tensor methods and program lines that led to it; a kernel record also the linear list, the source and
-the launch facts. A run writes:
+Records the program and the Python processes that it starts. Each schedule that tinygrad makes becomes a tensor record.
+Each kernel becomes one kernel record per target. A record holds the graph after every stage, and the Tensor methods and
+program lines that led to it; a kernel record also the linear list, the source and the launch facts. A run writes:
 
   out.jsonl.gz              the kernels
   out.tensor.jsonl.gz       the schedules

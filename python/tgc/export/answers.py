@@ -7,8 +7,9 @@ that stage. A question without one asks for the golden record of a kernel, {"rec
   "texts"   {stage: text in tgc}; stops after the first stage whose text differs, and records its rule matches
 With "level": "tensor" the graph is a tensor graph, and the answer is the record of its schedule.
 
-Releases other than 0.12.0 answer only questions without a stage, and ignore "after" and "until". live.py answers
-questions with the member "live" or "about", rule_program.py those with the member "program".
+Releases other than 0.12.0 answer only questions without a stage. They run all stages and, if there are "texts", record
+the matches of all. live.py answers questions with the member "live" or "about", rule_program.py those with the member
+"program".
 """
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ class ArraySaver:
   def run_and_save(self, run: Function, known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     """Runs a kernel, and saves its arrays if it runs for the first time.
 
-    `known` returns the kernel's entry of `programs`, which may exist only after the run. `buffers`: by number of the
-    parameter. `values`: of variables, by name.
+    `known` returns the kernel's record id and launch facts, which may be known only after the run. `buffers`: by number
+    of the parameter. `values`: of variables, by name.
     """
     if known()[0] in self.saved: return run()
     before = {n: buffer_contents(b) for n, b in buffers.items()}

@@ -1,9 +1,9 @@
 """Notes why a scheduler stores a value between two kernels, for `tgc dump --stage=schedule --why`.
 
-Rules and run_rangeify() add the values to store to a table, IndexingContext.realize_map. The graph then has a STAGE
-(before 0.13: BUFFERIZE) for each such value. Later stages remove STAGEs whose value is cheap, or add some. Each STAGE
-that remains becomes a buffer. A reason is noted when a value is added to the table, and pass_reason_on() passes it on to the
-STAGE and the BUFFER.
+Rules and run_rangeify() add the values to store to a table, IndexingContext.realize_map. Most of them become STAGEs
+(before 0.13: BUFFERIZEs). Later stages remove STAGEs whose value is cheap, or add some; those that remain become
+buffers. A reason is noted when a value is added to the table; pass_reason_on() passes it on to the STAGE and the
+BUFFER.
 """
 from __future__ import annotations
 

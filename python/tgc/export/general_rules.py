@@ -47,8 +47,8 @@ STATIC = {"maximum", "minimum", "const"}
 
 
 def next_choices(choices: list[int], counts: list[int]) -> list[int]:
-  """Returns the sequence of choices after `choices`; the last choice varies fastest. Empty if there is none. `counts`:
-  the number of options of each choice."""
+  """Returns the first choices of the sequence after `choices`; choices after them take the first option. The last
+  choice varies fastest. Empty if there is no such sequence. `counts`: the number of options of each choice."""
   out = choices[:len(counts)]
   while out and out[-1] + 1 == counts[len(out) - 1]: out.pop()
   return [*out[:-1], out[-1] + 1] if out else []
@@ -301,8 +301,7 @@ class GeneralRule:
 
 def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, Node]], str]:
   """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for the dtypes and ops
-  that the pattern admits, and "" or ROUNDS_TWICE. If the rule cannot run on unknown values, returns no pair, and the
-  reason."""
+  that the pattern admits, and "" or ROUNDS_TWICE. If they cannot be made, returns no pair, and the reason."""
   try:
     rule = GeneralRule(pattern, function)
     mixes = not (out := rule.sides(False, False))

@@ -171,8 +171,8 @@ class GraphRecorder(Recorder):
     if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
 
   def watched_rewrite(self, rewrite: Function, graph_of: Function = lambda made, sink: made, name: str | None = None) -> Function:
-    """Returns `rewrite` as a function that also adds the result of an outermost call to the scope, as the stage `name`
-    or the one that the call names."""
+    """Returns `rewrite` as a function that also adds the result of an outermost call to the scope, if it is a stage:
+    `name`, or the one that the call names."""
     stage = name
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       scope = self.scope()
@@ -437,8 +437,8 @@ class GraphRecorder(Recorder):
     return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
 
   def list_of_kernels(self, linear: Node, values: dict[str, int], has_reasons: bool = False) -> list[JSON]:
-    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: each with the reason
-    why it stores its output."""
+    """Returns the kernels and copies of a LINEAR list of calls, as kernels_of() does. `has_reasons`: each with the
+    reason why it stores its output."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     for call in linear.src:
@@ -462,7 +462,7 @@ class GraphRecorder(Recorder):
     return out
 
   def kernels_of(self, scope: RecordingScope, result: Any, values: dict[str, int]) -> list[JSON]:
-    """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
+    """Returns the kernels and copies of a schedule in order, with their buffers numbered by first use."""
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
       if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a TinyJit has removed the calls from the result

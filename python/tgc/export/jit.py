@@ -22,7 +22,7 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
    "outputs":[{"buffer":7,"shape":[4]}],"error":"JitError: ..."}       what the call returned or raised
   {"event":"lost","jit":0,"call":1,"place":"train.py:13","from":"train.py:19"}
                                           the program reads a gradient that backward() added to in a capture, but whose
-                                          addition was never computed
+                                          addition the capture did not compute
   {"event":"assign","buffer":5,"place":"train.py:18"}      outside all jits, an assignment to a tensor that a jit uses
   {"event":"late","jit":0,"call":1,"moved":[9],"inputs":[3],"place":"train.py:21"}
                                           outside all jits, the program computes a tensor that was made in a capture: the moved

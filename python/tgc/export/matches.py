@@ -63,8 +63,9 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None, 
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match
   that makes a node, except those of tinygrad's compiler of patterns (uop/upat.py).
 
-  `depth` is the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
-  true, the rule does not apply, and later rules are tried. `times` returns the RuleTimes to count in, or None."""
+  `depth` is the number of rules inside which this one runs: a rule may rewrite other graphs. If declines(location,
+  before) is true, the rule does not apply, and later rules are tried. `times` returns the RuleTimes to count in, or
+  None."""
   running = RuleDepth()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())

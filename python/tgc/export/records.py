@@ -234,7 +234,7 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
 
 
 def replayed_schedule(name: str, sink: Node) -> JSON | None:
-  """Returns the record of a tensor graph that tinygrad did not make now; None if there is nothing to schedule."""
+  """Returns the record of a tensor graph that was read from a text; None if there is nothing to schedule."""
   import itertools
 
   from tinygrad.engine import schedule

@@ -176,8 +176,8 @@ class InstanceMaker:
     return out
 
   def weak_constant(self, value: int, dtype: Any) -> Any:
-    """Returns a constant that stands beside operands of the dtype, without a width if `has_weak`. Raises Unmakeable
-    unless it lies within the dtype's bounds or, for an unsigned dtype, is a negative number of as many bits."""
+    """Returns a constant that stands beside operands of the dtype, without a width if `has_weak`. Raises Unmakeable if
+    it needs more bits than the dtype has; it may be negative beside unsigned operands."""
     least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
     if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     return constant_of(value, None if self.has_weak else dtype)
@@ -299,7 +299,7 @@ class InstanceMaker:
 
   def make_from_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     """Returns a node of the op. Makes the operands that the pattern constrains most first; the others have the same
-    dtype, except a condition and operands without a width."""
+    dtype, except a condition, Invalid, and operands without a width."""
     patterns = self.patterns(p, len(wanted))
     def freedom(i: int) -> int:
       part = patterns[i]

@@ -16,9 +16,8 @@ RETURN_NONE = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "POP_TOP", "NOP"}
 
 
 def functions_below(function: Function) -> list[Any]:
-  """Returns the function or, if it is a lambda, also the functions that it calls by name, each as it is stored: perhaps
-  in a cache.
-  """
+  """Returns the function and, if it is a lambda, the global functions that it names, with the caches that wrap them;
+  [] if it is not written in Python."""
   code = getattr(without_cache(function), "__code__", None)
   if code is None: return []
   if code.co_name != "<lambda>": return [function]

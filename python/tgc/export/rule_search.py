@@ -167,8 +167,8 @@ class InstanceSearch:
         if (one := self.moved_instance(found, {at: number})) is not None: yield (at, "near"), one
 
   def edge_instances(self, starts: Iterable[RuleInstance]) -> Iterator[RuleInstance]:
-    """Yields instances at the edges of what the rule accepts, one of each start in turn, simple graphs first. After two
-    instances of the same move of a start, its others come last."""
+    """Yields instances with moved numbers (neighbours()), one of each start in turn, those of few numbers first. After
+    two instances of the same move of a start, its others come last."""
     def of_start(found: RuleInstance) -> Iterator[RuleInstance | None]:
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):

@@ -1,7 +1,7 @@
 """Unknown values for which the function of a rule runs: it may build nodes of them, and compare constants and bounds.
-Comparisons are decided both ways, one in each run, and the runs keep what was decided as conditions. Everything else
-that a function could learn of an operand, except its dtype, is refused, so that what it makes is the same for all
-operands and constants for which the conditions hold."""
+Comparisons, and some other questions, are decided both ways, one in each run; the runs keep as conditions what was
+decided of constants and bounds. A function that could learn more of an operand than its dtype and what the pattern
+fixes is refused, so that what it makes is the same for all operands and constants for which the conditions hold."""
 from __future__ import annotations
 
 import functools
@@ -113,8 +113,8 @@ class RuleRun:
     return (before.substitute(self.known), after.substitute(self.known)) if self.known else (before, after)
 
   def substitute_unknown(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
-    """Answers `value.substitute(dict(pairs))`. If unknown nodes are in `value`, the answer is `value` where each node
-    equals its replacement, and Invalid elsewhere, so that no proof uses it."""
+    """Answers `value.substitute(dict(pairs))`. If there are unknown nodes, the answer is `value` where each node equals
+    its replacement, and Invalid elsewhere, so that no proof uses it."""
     if not contains_unknown([value, pairs]): return value.substitute(dict(pairs))
     from tinygrad.dtype import Invalid, dtypes
     out = self.nodes(value)

@@ -188,7 +188,7 @@ def is_place_of(place: str, wanted: str) -> bool:
 
 
 def is_function_of(function: Function, wanted: str) -> bool:
-  """Returns True if the function of a rule, or a function that a lambda of the rule calls, has the wanted name, or if
+  """Returns True if the function of a rule, or a function that a lambda of the rule names, has the wanted name, or if
   FILE:LINE is one of its lines."""
   code, name = getattr(function, "__code__", None), getattr(function, "__name__", "")
   if any(is_function_of(without_cache(f), wanted) for f in functions_below(function)[1:]): return True

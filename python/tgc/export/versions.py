@@ -18,7 +18,8 @@ def op_names(package: pathlib.Path) -> list[str]:
 
 
 def checkout_version(version: str, names: list[str]) -> str:
-  """Returns the version of a checkout: `version`, that of its pyproject.toml, if it is that release or OPS lacks it.
+  """Returns the version of a checkout: `version`, that of its pyproject.toml, if its ops are that release's, or if OPS
+  lacks it.
 
   tinygrad changes the version only on the day of a release. A commit between two releases is named after the release
   whose ops it nearly has: 0.13.0.post (a commit after it) or 0.14.0.dev (a commit before it).

@@ -42,10 +42,10 @@ def bad_elements(array: Any, infinite: bool) -> set[int]:
 
 
 class NanWatcher(ArraySaver):
-  """Looks for NaNs in what kernels store. `infinite`: also for infinities. `stops`: the first one ends the program.
+  """Looks for NaNs in what kernels store. `infinite`: also for infinities. `stops`: the first find ends the program.
 
-  A find's "read_by" is the number of later kernel calls that read NaNs of its origin, "carried_by" that of those which
-  stored NaNs."""
+  A find's "read_by" is the number of later kernel calls that read NaNs which come from it, "carried_by" that of those
+  which stored new NaNs."""
 
   def __init__(self, recorder: Any, infinite: bool, stops: bool) -> None:
     super().__init__(recorder)

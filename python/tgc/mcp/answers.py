@@ -20,7 +20,7 @@ MOST_KEPT_OUTPUTS = 8  # outputs that are kept, so that further pages need no fu
 
 
 def printable(text: str) -> str:
-  """Returns a text with escapes for all controls but line breaks and tabs; a tab becomes two spaces."""
+  """Returns a text with escapes for characters that are not printable, except line breaks; a tab becomes two spaces."""
   return "\n".join(visible(line.replace("\t", "  ")) for line in text.split("\n"))
 
 

@@ -161,8 +161,8 @@ async def bisect(input: Input, ctx: Ctx, consent: RunConsent, device: Device = N
 
 @tool
 async def prove(input: Input, ctx: Ctx, seconds: Seconds = 30, page: PageNumber = 1) -> str:
-  """Prove that each rewrite of a kernel or schedule computes the same for all inputs, or refute it. Needs recorded
-  rewrites."""
+  """Prove that each rewrite of a kernel or schedule computes the same for all inputs, or refute it. Records of other
+  releases than 0.12.0 need recorded rewrites."""
   state = session_state(ctx)
   options = [f"--timeout={seconds:g}", "--json"]
   found = await state.commands.run("prove", state.folders.input(input), *options, allowed=(0, 1, 2))
@@ -242,7 +242,7 @@ async def explain(input: Input, node: Node, ctx: Ctx, page: PageNumber = 1) -> s
 @tool
 async def reduce(input: Input, ctx: Ctx, consent: ReduceConsent, output: Bundle = None, device: Device = None,
                  live: Live = False) -> str:
-  """Shrink a kernel that computes a wrong result to the smallest one that fails in the same way, as a file for `run` and
+  """Shrink a kernel that computes a wrong result to a small one that fails in the same way, as a file for `run` and
   `bisect`. Recordings of other releases than 0.12.0 need `live`."""
   state = state_if_granted(ctx, consent, "live" if live else "kernels")
   place = state.folders.input(input)
@@ -254,7 +254,7 @@ async def reduce(input: Input, ctx: Ctx, consent: ReduceConsent, output: Bundle 
 
 @tool
 async def diff(a: Input, b: Input, ctx: Ctx, show: Show = 2, page: PageNumber = 1) -> str:
-  """Compare two recordings stage by stage, or two records by structure: what differs first, and because of which rule."""
+  """Compare two recordings stage by stage, or two graphs by structure: what differs first, because of which rule."""
   state = session_state(ctx)
   found = await state.commands.run("diff", *(state.folders.input(x) for x in (a, b)), f"--show={show}")
   return answer_page(found.text, page, ("diff", {"a": a, "b": b, "show": show}), call_text("page", input=a, other=b))
@@ -262,8 +262,7 @@ async def diff(a: Input, b: Input, ctx: Ctx, show: Show = 2, page: PageNumber = 
 
 @tool
 async def bench(input: Input, ctx: Ctx, consent: TimeConsent, explain: Explained = 1, page: PageNumber = 1) -> str:
-  """Time kernels on their device: GFLOPS, GB/s, share of the peak, and why the slowest are slow, with opts that would
-  help."""
+  """Time kernels on their device: GFLOPS, GB/s, share of the peak, and why the slowest are slow, with opts to try."""
   state = state_if_granted(ctx, consent)
   found = await state.commands.run("bench", "--kernels", state.folders.input(input), f"--explain={explain}")
   following = call_text("dump", input=input, stage="asm")
