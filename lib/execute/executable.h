@@ -64,8 +64,8 @@ class Executable {
   const KernelSource& source() const { return kernel_source_; }
   const std::string& code() const { return binary_code_; }
 
-  // Loads the kernel on `device`, which must be open: the device that the executable was made for, a ContainedDevice of
-  // it, or for REF a make_ref_device().
+  // Loads the kernel on `device`: for REF a make_ref_device(), else the device that the executable was made for, or a
+  // ContainedDevice of it, which must be open.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
   void set_threads_run_in_turn() { kernel_source_.runs_threads_in_turn = true; }
@@ -81,7 +81,7 @@ class Executable {
   struct Cost {
     double num_operations = 0;  // arithmetic operations of a launch, without index math
     double bytes_moved = 0;     // bytes that the loads and stores of a launch move
-    double bytes_touched = 0;   // bytes of buffers that are read, plus bytes that are written, each counted once
+    double bytes_touched = 0;   // sizes of the buffers that are read, plus sizes of those that are written
   };
   // Returns tinygrad's estimates; nullopt without launch facts. A member is 0 if it depends on variables without a
   // value.

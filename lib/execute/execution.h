@@ -31,8 +31,8 @@ struct ExecutionResult {
 };
 
 // Returns an array for each of `buffers`: that of `given` with its name or, if there is none, random numbers from
-// `draw` if the kernel reads the buffer, else zeros. Fails, for example, if an array of `given` has another dtype or
-// size, or if a needed `draw` is unset. Errors about arrays quote `source`, the file of `given`.
+// `draw` if the kernel reads the buffer, else zeros. Fails, for example, if an array of `given` does not fit, or if a
+// needed `draw` is unset. Errors about single arrays quote `source`, the file of `given`.
 Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                                  std::optional<InputDistribution> draw);
 

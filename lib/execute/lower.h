@@ -29,8 +29,8 @@ class ExecuteObserver {
   virtual void on_kernel_begin(UOp /*ast*/) {}
   // `outputs` makes the linear list, source and code on demand. An error stops the run.
   virtual Status on_kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // Called after a kernel has run. For a kernel of a schedule, called only if should_time_kernels() is true and the
-  // kernel has launch facts. `bytes` is the size of the buffers used so far.
+  // Called after a kernel with launch facts has run, if should_time_kernels() is true. `bytes` is the size of the
+  // buffers used so far.
   virtual void on_kernel_run(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                              std::span<const double> /*seconds*/) {}
 

@@ -123,7 +123,7 @@ SanitizedOutcome compile_and_run(const DriverSandbox& sandbox, const std::string
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 
-// Returns the text between `begin` and the next `end`; "" if `begin` does not occur at or after `from`.
+// Returns what follows the first `begin` at or after `from`, up to the next `end` if there is one; "" without `begin`.
 std::string text_between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};

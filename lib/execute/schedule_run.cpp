@@ -40,8 +40,8 @@ int64_t num_elements_of(UOp u) {
   return out.to_int64().value_or(INT64_MAX);
 }
 
-// Adds a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a kernel for each of
-// them. Results with no elements, more than `most_elements` elements or an unknown size stay fused.
+// Adds a CONTIGUOUS after operations and reductions on buffers, so that the scheduler makes a kernel for each of them.
+// Others, such as those with more than `most_elements` elements, stay fused.
 UOp unfuse_operations(UOp sink, int64_t most_elements) {
   std::unordered_map<UOp, UOp> made;
   std::unordered_set<UOp> on_buffers;
@@ -242,7 +242,7 @@ class ScheduleRunner::Run {
   }
 
   // Adds a buffer's bytes to used_bytes_ once: for an input before the first kernel runs, else when a kernel first uses
-  // the buffer, because tinygrad allocates it then.
+  // the buffer, because tinygrad allocates it then. Ignores views.
   void count_used_bytes(size_t buffer) {
     if (schedule_.buffers[buffer].view_of || is_buffer_used_[buffer]) return;
     is_buffer_used_[buffer] = true;

@@ -27,8 +27,8 @@ using BufferValues = std::unordered_map<UOp, HostData>;
 // addresses.
 class ScheduleMemory {
  public:
-  // `device` must be open and outlive this object. Throws Failure if `known` has no value for an input buffer, or if
-  // memory does not suffice.
+  // `device` must be open and outlive this object. Throws Failure, for example, if `known` has no value for an input
+  // buffer, or if memory does not suffice.
   ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                  const Settings& settings);
   ~ScheduleMemory();
@@ -78,8 +78,8 @@ struct ScheduleOptions {
   double trial_seconds = 0;
   double compile_seconds = 0;    // limit for lowering and compiling each kernel; 0: the compiler's default
   int timed_runs = 0;            // number of further runs of the schedule, in which each kernel is timed
-  // Called before and after each kernel of the first run of the schedule; before_kernel also for a kernel that cannot
-  // be lowered or compiled: then ScheduledKernelRun::name is empty. May throw Failure.
+  // Called before and after each kernel of the first run of the schedule. May throw Failure. Except for REF in a
+  // worker, before_kernel is also called for a kernel that cannot be lowered or compiled, without a name.
   std::function<void(const ScheduledKernelRun&)> before_kernel = {}, on_kernel = {};
 };
 
@@ -101,7 +101,7 @@ class ScheduleRunner {
 
   Placement& placement() { return placement_; }
 
-  // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
+  // From now on, schedule() makes a kernel for each operation on buffers whose result is not too large to store.
   void disable_fusion() { should_fuse_kernels_ = false; }
 
   // From now on, `stage_observer` observes the rewrites of scheduling, and may reject them.

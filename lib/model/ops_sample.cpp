@@ -53,7 +53,7 @@ class ImageSampler {
   struct AxisTaps {
     Tensor base_coordinate;
     int64_t first_offset;
-    // weights of the elements from `at` + `first_offset` on; empty if the sample is the element at `at`
+    // weights of the elements from `base_coordinate` + `first_offset` on; empty: a single 1
     Tensors weights;
   };
 

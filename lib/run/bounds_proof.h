@@ -1,4 +1,5 @@
-// Proves that the accesses of a kernel stay within their buffers, as tinygrad does if IGNORE_OOB=0 (uop/validate.py).
+// Proves that the accesses of a kernel stay within their buffers, as tinygrad 0.12 does if IGNORE_OOB=0
+// (uop/validate.py).
 #pragma once
 #include <cstdint>
 #include <span>

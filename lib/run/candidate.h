@@ -29,8 +29,8 @@ class RunCandidate {
   virtual Status check_input() const;
   // Chooses where the kernel runs: see placement_for().
   virtual Result<Placement> choose_place(const std::string& device) const;
-  // Returns the error of the stage or renderer that refuses the graph, or nullopt if none does. Compiles no source.
-  // Throws Failure if this cannot be found out, for example because no time is left.
+  // Returns the error of the stage or renderer that refuses the graph; nullopt if none is found. Does not render linear
+  // lists, and compiles no source. Throws Failure, for example, if no time is left.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
   // `inputs` and the results have the dtypes of the input graph's buffers.

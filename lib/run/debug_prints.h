@@ -23,8 +23,8 @@ class DebugPrints : public ExecuteObserver {
   // Returns whether a setting demands texts or checks of kernels.
   bool observes_kernels() const override;
 
-  // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails, for
-  // example, if a stage fails or, with IGNORE_OOB=0, if an access may be out of bounds.
+  // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Ignores
+  // linear lists. Fails, for example, if a stage fails or, with IGNORE_OOB=0, if an access may be out of bounds.
   Status print_compilation(Compilation& compilation);
 
   void on_progress(const std::string& what) override { session_.report_progress(what); }

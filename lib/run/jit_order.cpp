@@ -168,8 +168,8 @@ std::string function_of_stage(const GoldenStage& stage) {
   return out + " (" + file + ")";
 }
 
-// Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
-// stored to. Throws Failure if a kernel still does.
+// Simulates `list`. If a kernel reads memory that no kernel of the list has stored to, tracks the elements of the
+// argument, and simulates again. Throws Failure if a kernel still does. Copies may read such memory.
 SimulatedRun run_with_defined_reads(CallSimulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     SimulatedRun out = simulator.run_list(list);

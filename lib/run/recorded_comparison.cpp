@@ -114,8 +114,8 @@ Result<SlotArrays> RecordedGraphRunner::run_graph_variant(const TensorReference&
   return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
 }
 
-// Runs again in REF if compiled kernels fail for another reason than their own fault or the time limit: tgc's pipeline
-// may be unable to compile a kernel of another release.
+// Runs again in REF if compiled kernels fail, because tgc's pipeline may be unable to compile a kernel of another
+// release. Throws if the fault is a kernel's, or if current_deadline() is over.
 template <class Run>
 SlotArrays RecordedGraphRunner::run_compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();

@@ -147,8 +147,8 @@ void RecordedRun::find_faulty_stage(const Diag& fault) {
 
 // A scheduler must not put a store and a read into one kernel if other iterations of the store change what is read.
 // Arguments of a kernel may be parts of one buffer. REF may load for all iterations before it stores, so right results
-// do not prove that there is no hazard. A loop of a few iterations is no fault if the read is through the argument of
-// the store: tinygrad unrolls such loops, and its counters of random numbers rely on this.
+// do not prove that there is no hazard. If the results are right, a loop of a few iterations is no fault if the read is
+// through the argument of the store: tinygrad unrolls such loops, and its counters of random numbers rely on this.
 void RecordedRun::find_hazard_in_kernels(bool differs) {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   for (size_t k = 0; k < schedule.items.size() && report_.hazard_text.empty(); k++) {

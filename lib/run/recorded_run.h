@@ -42,7 +42,7 @@ class RecordedRun {
                                                                           bool is_finite = false);
   bool may_run_again() const;
 
-  // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
+  // Finds the first stage after which the graph, and the graphs of all later stages that run, compute something else.
   // `is_wrong`: the results of the kernels are wrong, too. A stage that differs before a right one is evidence against
   // tgc's import. Stages that differ at the end are evidence against it, too, if the kernels are right.
   void compare_stages(RecordedComparison& comparison, bool is_wrong);

@@ -26,7 +26,7 @@ struct ModelReport {
   std::string device_option;
   std::string graph_device;        // recorded device of a tensor graph of 0.12.0, as recorded_device() returns it
   std::optional<uint64_t> seed;    // unset if no input is random
-  std::string arrays_file = {};    // file of --inputs, if it has arrays of the graph
+  std::string arrays_file = {};    // file of --inputs; empty if a recorded schedule uses no array of it
   // buffers of a recorded schedule that have an array of --inputs; random buffers that it reads
   std::set<std::string> given_arrays = {}, drawn_arrays = {};
   std::string float_distribution;  // empty for the default distribution
@@ -52,7 +52,7 @@ struct ModelReport {
   std::map<std::string, std::string> variables = {};
   // numbers of the recorded kernels that store to a buffer with a wrong result, or that have the hazard
   std::set<size_t> wrong_kernels = {};
-  // describes two iterations of a recorded kernel that access the same element; empty if no hazard was found
+  // the hazard that fails the run: two iterations of a recorded kernel that access the same element; else empty
   std::string hazard_text = {};
   OrderReport order_report = {};
   std::vector<std::string> notes = {};

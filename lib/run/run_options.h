@@ -20,7 +20,7 @@ class StageObserver;
 struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
-  std::string arrays_file = {};  // --inputs; empty: the arrays are random
+  std::string arrays_file = {};  // --inputs; empty: random arrays, or those of a bundle
   std::optional<uint64_t> seed = {};  // --seed; if unset: 0, or no array is random, as in most runs with --inputs
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
@@ -79,8 +79,8 @@ struct RunOptions {
 Diag error_with_time_option(Diag error, std::string_view subject = "");
 
 // Chooses where a graph runs: on `device`, else on the session's target, the graph's own, or the default target. If
-// the graph's target does not work here, REF runs the linear list that is lowered for it. Without --native, a kernel of
-// another release runs where its recorded source does, or in REF.
+// the graph's target cannot be used here, REF runs the linear list that is lowered for it. Without --native, a kernel
+// of another release runs where its recorded source does, or in REF.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
 // Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. If the live pipeline
 // is that of tinygrad 0.12, also sets options.input.should_run_recorded.

@@ -32,7 +32,7 @@ struct TimedRuns {
 
 struct StageDifference {
   std::string stage;
-  // last earlier stage of a recorded schedule after which the results are right
+  // last stage of a recorded schedule after which the results are right
   std::string last_right_stage = {};
   size_t num_stages_run = 0;
   // stages whose graph could not be compared, each with the reason

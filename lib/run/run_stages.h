@@ -15,13 +15,12 @@ namespace tgc {
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// The last recorded graph or linear list of a kernel. Its buffers have the dtypes that `stage` gave them.
+// The last recorded graph or linear list of a kernel. Its buffers have the dtypes that tinygrad's stages gave them.
 struct LastRecordedGraph {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty for the linear list
 };
-// Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
-// there is none.
+// Returns the last linear list or graph of the record that can be imported. Fails if there is none.
 Result<LastRecordedGraph> last_recorded_graph(const Session& session, const InputGraph& in);
 // Runs `last` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,

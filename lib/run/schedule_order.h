@@ -51,7 +51,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
 std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
                                   std::vector<std::string>& notes);
 
-// Returns whether a record is about the calls of a TinyJit (python/tgc/export/jit_plan.py).
+// Returns whether a record has the lists of a TinyJit's calls (python/tgc/export/jit_plan.py).
 bool is_jit_record(const GoldenRecord& record);
 
 // Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made

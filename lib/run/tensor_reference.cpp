@@ -28,7 +28,7 @@ UOp value_before_moves(UOp u) {
 }
 
 // Finds the buffers to which tinygrad stores the values of a graph's SINK. tinygrad's first stage tags these values
-// with numbers. In its second stage, each of the values is an AFTER of a buffer, with the value's tag.
+// with numbers. In its second stage, a value that is stored is an AFTER of a buffer, with the value's tag.
 class StoreTargets {
  public:
   StoreTargets(const Session& session, const GoldenRecord& record, Release release) {
@@ -121,7 +121,7 @@ TensorReference import_reference(ParsedTensorGraph text, UOp root, const TensorP
   return out;
 }
 
-// Returns a SINK with a store of each value of the sink `root` to its buffer.
+// Returns a SINK that stores the values of the sink `text.root` to their buffers. Leaves out values without a buffer.
 UOp make_store_sink(ParsedTensorGraph& text, const StoreTargets& targets) {
   std::vector<UOp> stores;
   for (size_t i = 0; i < text.root.num_src(); i++) {

@@ -180,7 +180,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of `u`, or a load of its element for an INDEX that is used as a value; null for other addresses.
+// Returns the value of `u`, or a load of its element for an INDEX that is used as a value; null if there is none.
 UOp ExprIsolator::value_of(UOp u, const BoundRanges& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_at_place(c, u.dtype(), {})

@@ -1,7 +1,7 @@
 // ExprIsolator turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
-// the kernel. Ranges, specials, variables and nodes that cannot be isolated become leaves, for which the caller
-// supplies a value for each point. Loads read arrays that the caller supplies. Each node is isolated once for each set
-// of reductions around it.
+// the kernel. Specials, variables, ranges other than those of reductions, and nodes that cannot be isolated become
+// leaves, for which the caller supplies a value for each point. Loads read arrays that the caller supplies. Each node
+// is isolated once for each set of reductions around it.
 #pragma once
 #include <map>
 #include <string>
@@ -107,7 +107,8 @@ class ExprIsolator {
   std::vector<ExprLeaf> leaves_;
   std::map<uint32_t, IsolatedExpr> exprs_of_leaves_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
-  std::map<std::vector<uint32_t>, IsolatedExpr> memory_versions_;  // memories after stores; after() makes the keys
+  // memories after stores; isolate_after() makes the keys
+  std::map<std::vector<uint32_t>, IsolatedExpr> memory_versions_;
   std::vector<std::vector<uint32_t>> leaf_sets_;
   std::map<std::vector<uint32_t>, uint32_t> leaf_set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;

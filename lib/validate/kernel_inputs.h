@@ -34,13 +34,13 @@ using ChosenVariables = std::map<std::string, ChosenVariable>;
 // The sources from which values of variables are taken; the first one that has the variable is used.
 struct VariableSources {
   VariableValues option_values = {};
-  // the arrays of --inputs, in which an array of one integer gives the variable of its name; null without --inputs
+  // the arrays of --inputs, in which an array of one integer gives the variable of its name; may be null
   const Arrays* file_arrays = nullptr;
   VariableValues recorded_values = {};  // values that the recorded program gave the variables
   std::optional<uint64_t> seed = {};
 };
 
-// Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a
+// Returns a value for each variable of the kernel that one of the sources has. Fails if an array that gives a
 // variable is not a single integer.
 Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from);
 // Returns up to two other choices to try: all variables at their smallest values, and all at their largest, except for
@@ -66,7 +66,7 @@ std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
 // AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number. In BelowZero,
-// floats that must not be negative are positive.
+// arrays of FloatKind::Unit are positive, and unsigned integers are large.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
 // Returns the name of a set in reports, such as "of all sizes"; "" for Usual.

@@ -12,7 +12,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kMaxWorkSteps = 200'000'000;
-// most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
+// most calls of follow_origin(), which may visit a node once for each path that leads to it
 constexpr int kMaxFollowedNodes = 10'000;
 constexpr int kMaxRecursionDepth = 100'000;
 constexpr size_t kMostLoops = 256;

@@ -18,9 +18,8 @@ inline constexpr int kNumPerturbations = 4;
 //   - a cast of such a float to an integer, or its TRUNC, has an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
 //   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
-//     shift by the width or more, an overflow of a signed sum, difference, product or left shift of at most 32 bits,
-//     a cast of a float that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and
-//     payload)
+//     shift by the width or more, an overflow of a signed ADD, SUB, MUL or SHL of at most 32 bits, a cast of a float
+//     that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and payload)
 UOp perturb_rounding(UOp root, int way);
 
 // Added to a way, this makes perturb_rounding() leave the results that C leaves undefined as REF computes them.

@@ -10,7 +10,7 @@
 namespace tgc {
 
 // When to recheck elements that differ. A recheck that exceeds the time limit of one run sets
-// Comparison::is_recheck_incomplete.
+// Comparison::is_recheck_incomplete of the arrays that still differ.
 enum class Recheck : uint8_t {
   Never,    // for example for linear lists, which cannot be perturbed
   IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs
@@ -22,9 +22,9 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 
 class ReferenceRunner {
  public:
-  // `inputs` has an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
-  // the runner. Arrays that `inputs` lacks are drawn from `missing`; without `missing`, they are an error. `options`
-  // are for each run.
+  // `inputs` has arrays of the buffers, by name (data0); `variables` a value for each variable. Both must outlive the
+  // runner. Arrays that a kernel reads, but `inputs` lacks, are drawn from `missing`; without `missing`, they are an
+  // error. `options` are for each run.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
       : input_arrays_(inputs), variable_values_(variables), execute_options_(options), missing_inputs_(missing) {}

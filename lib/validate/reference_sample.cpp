@@ -67,7 +67,8 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// Returns the number of iterations of `range`: 1 if it is not constant, and at most 2^62, to avoid overflows.
+// Returns the number of iterations of `range`, but at least 1 and, to avoid overflows, at most 2^62; 1 if it is not
+// constant.
 int64_t num_iterations_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
 // Estimates how many evaluations the nodes below `root` need: of each node, its vector size times the sizes of the

@@ -35,8 +35,8 @@ Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const V
 std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const std::string& array, int64_t place,
                                                                const VariableValues& variables, size_t most);
 
-// Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
-// not plain, if `places` does not fit the stored arrays, or if REF cannot run the kernel.
+// Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails, for example,
+// if the AST is not plain, or if `places` does not fit the stored arrays.
 Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                                  const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 

@@ -24,7 +24,7 @@ struct EquivalenceResult {
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;
-  // at how many of the ExprIsolator::kPointsPerRun sample points the sides differ
+  // number of the ExprIsolator::kPointsPerRun sample points (for compare_tensor_sides(): of elements) that differ
   int num_differing_points = 0;
   bool is_exact = true;          // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
   std::map<std::string, std::string> witness;  // a point where the sides differ: the values of the leaves, by name
@@ -35,8 +35,8 @@ struct EquivalenceResult {
 };
 
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by
-// name, data0) and `variables` are those of a run of the kernel. `seed` selects the sample points. Fails if REF cannot
-// run the graph.
+// name, data0) and `variables` are those of a run of the kernel; missing ones are drawn. `seed` selects the sample
+// points. Fails if REF cannot run the graph.
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const RewriteSides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 

@@ -19,8 +19,9 @@ class RoundingEffect {
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together
-  // (for fp8, plus two units in the last place), or both values may overflow. `root` is the graph that stored `actual`.
-  // `settled` is `actual` with the expected values for elements that rounding decides (ReferenceRunner).
+  // (for fp8, plus two units in the last place), or both values may overflow. The `root` of an earlier call may count,
+  // too. `root` is the graph that stored `actual`. `settled` is `actual` with the expected values for elements that
+  // rounding decides (ReferenceRunner).
   bool are_differences_explained(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of are_differences_explained() without `root` that returned false: sets the elements of `settled` that

@@ -62,7 +62,7 @@ std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const 
 std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const AppliedRewrite> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
-// returns true. `arrays` and `variables` are those of the failing run. `seed` selects the sample points.
+// returns true. `arrays`, `variables` and `seed`: see compare_sides().
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const AppliedRewrite> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const AppliedRewrite&)>& wanted = {},

@@ -20,7 +20,8 @@ class TensorElementExpr {
   // unchanged if there are no such expressions, or if they are too large.
   RewriteSides make_element_sides(UOp before, UOp after);
 
-  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources.
+  // Returns true if both nodes are the same expression, ignoring tags and the indices at which they read their sources.
+  // A PAD of a node is the same as a choice between the node and 0.
   bool are_equal_except_places(UOp before, UOp after);
 
  private:
