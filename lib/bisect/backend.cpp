@@ -98,8 +98,8 @@ class BackendBisection {
   }
 
  private:
-  // The value of compile_job_.max_passes that runs all passes, but still compiles C in two steps: to LLVM IR, and then
-  // by LLVM. With -1, clang compiles C alone.
+  // A value of compile_job_.max_passes that runs all passes, but compiles in the same way as smaller values: C by way
+  // of LLVM IR.
   static constexpr int64_t kAllPasses = INT64_MAX;
 
   Verdict make_verdict(Kind kind, const std::string& detail) {
@@ -159,8 +159,7 @@ class BackendBisection {
     if (where.num_lines) verdict_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
-  // Returns the source lines of `node`; if `node` is printed within the expressions of its users, those of the first
-  // user that has lines of its own.
+  // Returns the source lines of `node` or, if it has none, of the first direct or indirect user that has lines.
   SourceLineRange source_lines_of_node(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {

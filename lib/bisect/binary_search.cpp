@@ -5,8 +5,8 @@
 namespace tgc {
 namespace {
 
-// Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
-// kernel passes. A small difference can grow: 1 / -0.0 is -infinity.
+// Returns a rewrite whose sides are equal, but not to the last bit, and without whose rule the kernel passes; null if
+// none is found. A small difference can grow: 1 / -0.0 is -infinity.
 const AppliedRewrite* nearly_same_culprit(CulpritProver& prover, const ObservedRun& watched) {
   auto is_near = [&](const AppliedRewrite& a) {
     const EquivalenceResult s = watched.side_equivalence(a);

@@ -172,8 +172,8 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Catches what `work` throws:
-// the report then has the error or, if the session was cancelled, the verdict Unresolved.
+// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Catches what catch_failures()
+// catches: the report then has the error or, if the session was cancelled, the verdict Unresolved.
 template <class Work>
 BisectReport run_with_report(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
@@ -269,8 +269,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       if (more.input_set != InputSet::Usual) own.compare.should_accept_rounding = true;
       return bisect_kernel(add_expected_results(begin_repro(session, in, own)), false, report);
     }
-    // If the kernel is right at a sample of its elements, bisect again with all elements. If all are right, compare the
-    // kernel's stages with those of its golden record.
+    // If only a sample of the elements was compared, bisect again with all elements. If no failure was found, compare
+    // the kernel's stages with those of its golden record.
     if (auto complete = add_all_expected_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && should_match_recording(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);

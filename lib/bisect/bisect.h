@@ -56,8 +56,8 @@ struct BisectPlan {
 // tinygrad's. Errors are in BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
-// Bisects a model (an ONNX file): finds the first kernel whose results differ from those of its AST in REF, and bisects
-// it. If each kernel is right, bisects the schedule.
+// Bisects a model (an ONNX file): finds the first kernel that ends the run, or whose results differ from those of its
+// AST in REF, and bisects it. If no such kernel is found, bisects the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan = {});
 // Like bisect_model(), for a tensor graph. For one of another tinygrad release, bisects the recorded schedule.

@@ -75,8 +75,8 @@ class DivergenceFinder {
     return std::nullopt;
   }
 
-  // Names the first rewrite that tinygrad does not make or, if this is not known, the first one whose result is in
-  // tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
+  // Names a rewrite that only tgc makes, or describes one that only tinygrad makes. If neither is known, names the
+  // first rewrite whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const AppliedRewrite* culprit = nullptr;
     if (!record_->rewrites_json.empty()) culprit = first_extra_rewrite(run);
@@ -91,7 +91,7 @@ class DivergenceFinder {
   }
 
   // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else; of the nested
-  // rewrites, only one of a node that tinygrad rewrites. Returns null if there is none, or if the cause is a rewrite
+  // rewrites, only one of a node that tinygrad rewrites. Returns null if none is found, or if the cause is a rewrite
   // that only tinygrad makes, which the verdict then describes.
   const AppliedRewrite* first_extra_rewrite(const StageRun& run) {
     auto matches = recorded_rewrites(*run.row);
@@ -104,7 +104,7 @@ class DivergenceFinder {
     for (const AppliedRewrite& a : log_.all_rewrites())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(recorded_graph_, run.input.graph().sink(nodes));
-    // a nested rewrite that tinygrad does not make; the next rewrite of depth 0 in `list` contains it
+    // the first nested rewrite of a node that tinygrad rewrites, but into something else
     const AppliedRewrite* inner = nullptr;
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());

@@ -5,8 +5,8 @@
 namespace tgc {
 namespace {
 
-// If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both; null
-// if none is found.
+// If the kernel still stores wrong values without `culprit`, returns a second rewrite such that the kernel passes
+// without both; null if none is found.
 const AppliedRewrite* second_culprit(CulpritProver& prover, const ObservedRun& watched, const AppliedRewrite& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without_rewrite(culprit).kind != KernelOutcome::Kind::Fails) return nullptr;

@@ -49,7 +49,8 @@ class BisectExecutor {
   // Compares the two sides of each of the first `most` applications, and sets compared_sides or comparison_error of
   // observed_run().
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the first outcome so far that did not pass; a passing one if there is none.
+  // Returns the first of first_outcome(), second_outcome() and the outcome of observed_run() that did not pass; a
+  // passing one if there is none, or if first_outcome() was not called.
   KernelOutcome failing_or_passing_outcome();
 
   // Returns a compilation of the kernel, before its first stage.
@@ -63,8 +64,8 @@ class BisectExecutor {
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
   bool fits_stack_limit(int64_t rewrite_stack_limit) const;
 
-  // Runs `root`, the kernel's graph after any stage, in REF; a large kernel only in part. With --cmd, the command
-  // decides the outcome instead.
+  // Runs `root`, a graph of the kernel, in REF; a large kernel only in part. With --cmd, the command decides the
+  // outcome instead.
   KernelOutcome run_graph(UOp root);
   // Returns run_graph(root) for a graph of observed_run(), and caches the outcome.
   KernelOutcome run_watched_graph(UOp root);

@@ -78,8 +78,8 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro add_expected_results(FailureRepro repro) {
-  // In UOps: REF runs a kernel of up to kSmall whole. For a larger one, it computes only a sample of the elements, with
-  // up to kSample.
+  // In UOps: REF runs a graph of up to kSmall whole. For a larger graph, it computes only a sample of the elements,
+  // with up to kSample.
   constexpr double kSmall = 1e8, kSample = 2e7;
   RunOptions& o = repro.options;
   const InputGraph& in = repro.input_graph;

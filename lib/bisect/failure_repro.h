@@ -67,7 +67,8 @@ struct FailureRepro {
 // Starts a repro: chooses where the kernel runs. Throws Failure if an option does not fit.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
 // Returns `repro` with inputs and expected results: from a file, from the device that --reference names, or from REF.
-// Throws Failure if they cannot be made, or if the kernel stores nothing.
+// If the kernel dies in REF, sets kernel_fault instead. Throws Failure if the results cannot be computed, or if the
+// kernel stores nothing.
 FailureRepro add_expected_results(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);

@@ -54,8 +54,8 @@ class FirstWrongNodeFinder {
     return {};
   }
 
-  // Returns the first suspect below `node` that is a culprit, too; else `node`. If a source is printed as a division by
-  // zero, the compiler may change `node` before it stores the source's value.
+  // Returns the first suspect below `node`, among kMostSuspects, that is a culprit, too; else `node`. If a source is
+  // printed as a division by zero, the compiler may change `node` before it stores the source's value.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -69,7 +69,8 @@ class FirstWrongNodeFinder {
   }
 
   // Compares the values of `nodes` in REF and on the device. Each run stores the values of at least one node, and of
-  // more nodes if they need at most `arrays` added arrays together. Adds the nodes whose values differ to suspects_.
+  // more nodes if they need at most `arrays` added arrays together. Adds the nodes whose values differ to suspects_,
+  // and a node with which alone the kernel dies.
   void compare_values(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;

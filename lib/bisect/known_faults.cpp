@@ -12,7 +12,8 @@
 namespace tgc {
 namespace {
 
-// Returns the value of `u` if it is computed from constants by casts, sums, differences, products and negations.
+// Returns the value of `u` if it is computed from constants by casts, sums, differences, products and negations. Does
+// not round or truncate to dtypes.
 std::optional<double> constant_value(UOp u) {
   if (u.is(Op::CONST) && !u.is_invalid() && u.arg().kind() != Arg::Kind::None) return u.arg().to_const().to_double();
   if (u.is(Op::CAST)) return constant_value(u.src(0));

@@ -2,7 +2,7 @@
 //   Rule: `BEFORE -> AFTER` in `FILE`
 // An entry explains the rewrites by rules of FILE whose sides match the patterns BEFORE and AFTER; line numbers do not
 // matter, because they differ between releases. A pattern is OP:DTYPE(SOURCES), a number, or VARIABLE:DTYPE. A variable
-// is a lowercase word that stands for one node; `c0`, `c1`, ... stand for constants. `:DTYPE` and `(SOURCES)` may be
+// is a lowercase word that stands for one node; `c0` to `c9` stand for constants. `:DTYPE` and `(SOURCES)` may be
 // absent; DTYPE `int` matches all integers. The sources of ADD, MUL and MAX match in either order. AFTER may contain
 // differences of constants (`c1-c0`). An entry whose line ends with ", if it opens a loop" explains only rewrites whose
 // result uses a loop outside of this loop (opened_loop.h).

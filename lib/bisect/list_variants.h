@@ -29,7 +29,7 @@ class ObservedList {
     std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
     // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
-    // access only the first element of each of the kernel's own global arrays, so that no such access is out of bounds
+    // access each of the kernel's own global arrays only at index 0, so that no such access is out of bounds
     bool stores_only_first_element = false;
   };
   std::vector<UOp> make_variant(const ListVariant& variant) const;
@@ -59,7 +59,7 @@ class ObservedList {
 };
 
 // Returns true if `u` stores a vector, or loads one without an alternative value, at an INDEX of a buffer of scalars.
-// If a wrong kernel becomes right when its vector accesses are split, the renderer prints one wrongly.
+// If a wrong kernel becomes right when its vector accesses are split, the renderer may print one wrongly.
 bool is_vector_access(UOp u);
 
 // Returns true if the access may break one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a

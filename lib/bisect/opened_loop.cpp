@@ -11,7 +11,8 @@
 namespace tgc {
 namespace {
 
-// Returns the RANGEs that are open at `root`: `root` runs within their loops (uop/ops.py:_ranges).
+// Returns the RANGEs that are open at `root`: `root` runs within their loops. Like UOp._ranges in uop/ops.py, but only
+// the ops kEnds end loops.
 std::vector<UOp> open_loops(UOp root) {
   constexpr OpSet kEnds{Op::END, Op::REDUCE, Op::STAGE, Op::BUFFERIZE};
   std::unordered_map<UOp, std::vector<UOp>> open;

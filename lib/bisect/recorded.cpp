@@ -129,7 +129,7 @@ class RecordedBisection {
   }
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
-  // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
+  // fault explains the culprit, continues the search after it if it can, and sets `known` to the first such verdict.
   std::optional<Verdict> search_trial(Trial& t, const std::vector<const StageData*>& rows,
                                       std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;
@@ -174,7 +174,8 @@ class RecordedBisection {
     comparer_.set_expected_graph(t, k.after);
     first_row_ = k.row, first_rewrite_index_ = k.num_replayed;
   }
-  // Returns true if REF cannot run the last row, but the recorded source is right. Then the import is probably wrong.
+  // Returns true if REF cannot run the last row, but the recorded source was run and is right. Then the import is
+  // probably wrong.
   bool are_wrong_stages_unlikely(const Trial& t, const std::vector<const StageData*>& rows) {
     if (plan_.should_skip_source || options_.compare.should_run_each_stage ||
         comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
@@ -184,7 +185,7 @@ class RecordedBisection {
     return true;
   }
 
-  // Returns true if the AST stores to an element a value that depends on another element of the same array.
+  // Returns true if the AST stores a value that depends on an element of the same array at another index expression.
   bool reads_other_stored_elements() const {
     for (UOp store : toposort(input_graph_.root)) {
       if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -318,7 +319,7 @@ class RecordedBisection {
       out.detail = "the opts of the kernel are the cause: " + program->applied_opts;
     return out;
   }
-  // Compares both sides of each rewrite of `row` in REF, at sample points. Sets side_results_.
+  // Compares in REF, at sample points, both sides of each rewrite of `row` that can be imported. Sets side_results_.
   void compare_row_sides(const Trial& t, const StageData& row) {
     SidesImporter importer(input_graph_.graph->settings());
     std::vector<RewriteSides> sides;
@@ -351,8 +352,8 @@ class RecordedBisection {
   bool has_right_input(const StageData& row, const StageData* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
-  // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it.
-  // With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
+  // Returns a rewrite before which the graph is right and after which it is wrong, or the culprit nested in it; null if
+  // none is found. With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
   const Rewrite* find_by_replay(const Trial& t, const StageData& row, const StageData* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
@@ -383,8 +384,8 @@ class RecordedBisection {
     }
     return nullptr;
   }
-  // Returns the cause among the rewrites nested in `whole`, in which inner ones come first: the first one whose sides
-  // clearly differ, or else the first one whose sides differ.
+  // Returns the first rewrite nested in `whole`, inner ones first, whose sides clearly differ, or else the first one
+  // whose sides differ. With comparer_.is_exact(), is_inexact_rewrite() decides. Returns null if there is none.
   const Rewrite* nested_culprit(const StageData& row, const Rewrite& whole) {
     const Rewrite* first = &whole;
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;

@@ -18,10 +18,10 @@ struct FailingInputs {
 };
 
 // `in` is the imported AST of a kernel record. Compares the recorded stages, the linear list and, on its device, the
-// recorded source with the AST in REF, for the inputs of `options` or for several draws. Returns the verdict on the
-// first rewrite that makes the kernel compute something else or, if there is none, on a missing barrier or the recorded
-// source. Sets fields of `report`, and `failing` if it is not null. Throws Failure if the kernel cannot be run or
-// compared.
+// recorded source with the AST in REF, for the inputs of `options` or drawn ones. Looks for the first rewrite that
+// makes the kernel compute something else, then for a missing barrier, then for a fault of the recorded source, and
+// returns the verdict. Sets fields of `report`. If `failing` is not null, sets it to inputs for which the kernel fails.
+// Throws Failure if the kernel cannot be run or compared.
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                         const RecordedBisectPlan& plan = {}, FailingInputs* failing = nullptr);
 

@@ -16,7 +16,7 @@ class RecordedBackend {
                   StageComparer& comparer)
       : session_(session), input_graph_(in), options_(options), report_(report), comparer_(comparer) {}
 
-  // Returns a verdict if the recorded source computes something else than the AST, or does not compile:
+  // Returns a verdict if the recorded source computes something else than the AST, or is not valid:
   //   Compiler  on this computer's CPU: the source is right without optional passes, or with the other compiler
   //   Device    on another device: a second run with the same inputs does not give a wrong result again
   //   Renderer  otherwise

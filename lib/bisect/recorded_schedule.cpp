@@ -46,8 +46,9 @@ const Rewrite* find_wrong_loop_rewrite(const Pipeline::StageData& row, const Ten
   return nullptr;
 }
 
-// The sides differ if they do with the arrays of --inputs (`given`), or in both of two runs with drawn arrays; with
-// `of_all_sizes`, in one run, because few values show a fault.
+// The sides differ if they do in both of two runs with drawn arrays or, if they are equal there, with the arrays of
+// --inputs (`given`). With `of_all_sizes`, one of several runs with drawn arrays suffices, because few values show a
+// fault.
 EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given,
                                 bool of_all_sizes) {
   auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
@@ -72,7 +73,8 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
 }
 
 // `m` is a rewrite of the stage that adds loops to a graph; `nodes` are the nodes of the graph before this stage.
-// Returns true if `m` rewrites an index or a condition that the stage made: its sides can be compared by themselves.
+// Returns true if `m` rewrites integers or bools that the stage made, such as an index: its sides can be compared by
+// themselves.
 bool is_index_rewrite(const Rewrite& m, const UOpSet& nodes) {
   const DType dtype = m.before.dtype();
   return !nodes.contains(m.before) && !m.before.in(ops::Movement) && !m.is_discarded && !dtypes::is_float(dtype) &&

@@ -71,8 +71,8 @@ class SidesWatcher : public ApplicationLog {
   const uint64_t suppressed_number_;
 };
 
-// Finds the rewrite that gives a new buffer a number that a buffer of the graph already has: the number seems free if
-// an earlier rewrite folded every reader of that buffer. Ends the run when the schedule is made.
+// Finds a rewrite that makes a buffer of the graph again after an earlier rewrite removed it: the buffer's number
+// seemed free, and a new buffer got it. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
   Verdict reuse_verdict, folding_verdict;
@@ -267,7 +267,8 @@ class ScheduleBisection {
     return repro_.run(options);
   }
 
-  // Copies, from the reference to `to`, the elements of result `i` that depend on how REF rounds.
+  // Copies, from the reference to `to`, the elements of result `i` that depend on how REF rounds, or that equal those
+  // of a run that sums in float64.
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_report_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
@@ -413,7 +414,7 @@ class ScheduleBisection {
 
   const ModelRepro& repro_;
   BisectCounts& bisect_counts_;
-  RunOptions options_;  // the options of the run, except that nothing is compared with a reference
+  RunOptions options_;  // the options of the run, with --reference=none
   ModelReport unscheduled_report_;
   mutable std::vector<ModelReport>
       perturbed_reports_;  // runs of the graph in REF, each with its own perturbation of roundings

@@ -32,7 +32,8 @@ bool has_float_sums(UOp root) {
   });
 }
 
-// Returns true if the kernel casts to floats, and computes floats only with ops of kExact, which do not round.
+// Returns true if the kernel casts to floats, and computes floats only with the ops kExact, whose results IEEE 754
+// defines to the last bit.
 bool only_casts_floats(UOp root) {
   constexpr OpSet kExact{Op::CAST, Op::BITCAST, Op::WHERE, Op::NEG, Op::MAX, Op::TRUNC};
   const std::vector<UOp> nodes = toposort(root);
@@ -44,8 +45,8 @@ bool only_casts_floats(UOp root) {
 
 // Returns a graph like `root` that stores bounds of the magnitudes: for a sum, the sum of the operands' magnitudes; for
 // a product, the product of the operands' magnitudes, where those below 1 count as 1. If a bound is far from overflow,
-// no order of the operations overflows. Returns the empty UOp for a graph that stores no floats, or that has AFTERs and
-// so may read what it stores.
+// no order of the operations overflows. Returns the empty UOp for a graph that stores no scalar floats, or that has
+// AFTERs and so may read what it stores.
 UOp magnitude_bound_graph(UOp root) {
   std::unordered_map<UOp, UOp> bounds;
   Substitution stored;
@@ -91,8 +92,8 @@ UOp magnitude_bound_graph(UOp root) {
   return stored.empty() ? UOp() : substitute(root, stored);
 }
 
-// Returns true if rounding cannot explain the difference of the arrays. can_overflow(i) says whether another order of
-// operations can overflow for element i.
+// Returns true if rounding cannot explain the difference of two float arrays; always true for other dtypes.
+// can_overflow(i) says whether another order of operations can overflow for element i.
 template <class CanOverflow>
 bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& expected, bool has_large_inputs,
                         CanOverflow can_overflow) {
@@ -185,8 +186,8 @@ bool are_identical(const Array& actual, const Array& expected) {
 }
 
 // Returns the graph with one RANGE for each loop. In the middle of a stage that replaces a loop's RANGE, some uses have
-// another RANGE than the END. Replaces each RANGE that no END ends by one of the same axis and size that an END ends;
-// if one has none, returns `root`.
+// another RANGE than the END. Replaces each RANGE that is open at `root` by an ended one of the same arg and size; if
+// one has none, returns `root`.
 UOp with_one_range_per_loop(UOp root) {
   Substitution same;
   const std::vector<UOp> nodes = toposort(root);

@@ -15,7 +15,7 @@
 
 namespace tgc {
 
-// Arrays and variables for a run, and the expected results, which REF computes from the AST unless a file gives them.
+// Arrays and variables for a run, and the expected results: from a file, or computed in REF.
 struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
@@ -38,8 +38,8 @@ class StageComparer {
                 const RecordedBisectPlan& plan)
       : session_(session), input_graph_(in), options_(options), report_(report), plan_(plan) {}
 
-  // Chooses the inputs of all trials, and runs the AST. Throws Failure if this fails, or if the AST is too large or
-  // stores nothing.
+  // Chooses the inputs of all trials, and computes their expected results. Throws Failure if this fails for the first
+  // trial, or if the AST is too large or stores nothing.
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }
 
@@ -58,10 +58,10 @@ class StageComparer {
   void set_expected_graph(RecordedTrial& t, UOp original);
   // Returns true if REF needs so long for the AST that no other stage should be compared if the last one is right.
   bool is_large() const { return is_large_; }
-  // From now on, results must be equal to the last bit, and not only up to rounding.
+  // From now on, rounding explains no difference between results.
   void require_exact_results();
   bool is_exact() const { return is_exact_; }
-  // Returns true if the kernel casts to floats, and IEEE 754 defines every float that it stores to the last bit.
+  // Returns true only if the kernel casts to floats, and IEEE 754 defines every float that it stores to the last bit.
   bool must_be_exact() const;
 
   const std::set<const StageData*>& compared_rows() const { return compared_rows_; }

@@ -45,24 +45,23 @@ std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, BisectEx
 // Looks for rewrites without which the kernel passes if they are suppressed together. In veto.cpp.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 
-// Binary-searches for the first stage, and then for its first rewrite, after which the graph is wrong in REF. In
-// binary_search.cpp.
+// Searches for a stage, and then for a rewrite of it, that makes the graph wrong in REF. In binary_search.cpp.
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 // The strategy for --cmd: a shell command decides which graphs fail. Always returns a verdict. In binary_search.cpp.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, BisectExecutor& executor);
 // Returns the first stage that fails, or after which the graph is wrong in REF; null if none is found. Binary-searches,
-// except with --each-stage, so it finds none if the last graph is right. In binary_search.cpp.
+// except with --each-stage, so it may miss the first one, and finds none if the last graph is right. In
+// binary_search.cpp.
 const StageRun* first_wrong_stage(const FailureRepro& repro, BisectExecutor& executor);
 
-// Finds out whether the renderer, the compiler or the device is the culprit of a refused kernel. In backend.cpp.
+// Finds out whether a stage, the renderer, the compiler or the device refuses the kernel. In backend.cpp.
 std::optional<Verdict> find_refusal(const FailureRepro& repro, BisectExecutor& executor);
-// Finds out whether the renderer, the compiler or the device is the culprit, if the graph is right in REF after every
-// stage. In backend.cpp.
+// Finds out whether the renderer, the compiler or the device is the culprit, if first_wrong_stage() finds no stage. In
+// backend.cpp.
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, BisectExecutor& executor);
-// Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. The
-// suspect is the node whose value differs first. It is the culprit if the results are right once its users read its
-// right value from an array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see
-// ObservedList. In first_wrong_node.cpp.
+// Finds a node that the renderer prints wrongly, in a list that is right in REF and wrong on the device: the results
+// are right once the node's users read its right value from an array. Returns the empty UOp if no such node is found.
+// `stores_words`: see ObservedList. In first_wrong_node.cpp.
 UOp first_wrong_node(BisectExecutor& executor, std::span<const UOp> list, bool stores_words = false);
 
 // Compares the compilation of `in` with a golden record. If they differ, the verdict is about the first differing
@@ -84,12 +83,12 @@ struct ModelRepro {
 struct ModelOutcome {
   ModelReport report;
   size_t num_compared_kernels = 0;  // number of kernels that were compared with REF
-  std::string kernel_fault;  // the error of an unchanged kernel AST that fails in REF; "" if there is none
+  std::string kernel_fault;  // the error of the first kernel whose AST itself fails in REF; "" if there is none
 };
 
-// Finds the rewrite, or the missing edge between two kernels, that makes a schedule wrong: its results differ from the
-// graph itself in REF or, if REF cannot run the graph, from a schedule without fusion. Returns nullopt if the schedule
-// did not cause the run's error. In schedule.cpp.
+// Checks whether a kernel of the schedule fails in REF, or the results differ from those of the graph itself in REF or,
+// if REF cannot run the graph, of a schedule without fusion. Looks for the rewrite, or the missing edge between two
+// kernels, that causes this. Returns nullopt if the schedule did not cause the run's error. In schedule.cpp.
 std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcome& outcome, BisectCounts& counts);
 
 }  // namespace tgc

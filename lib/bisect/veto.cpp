@@ -112,10 +112,10 @@ Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& fir
   return out;
 }
 
-// A nested rewrite is the culprit if (1) its sides differ at half of the points or more, and either they depend on no
-// loop or variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel
-// passes without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some
-// nested rewrites cannot be compared, the verdict is unresolved.
+// A nested rewrite is the culprit if (1) its sides differ at half of the points or more, and either they have no
+// leaves, such as loops, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the
+// kernel passes without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of
+// some nested rewrites cannot be compared, the verdict is unresolved.
 Verdict CulpritProver::narrowed_verdict(const AppliedRewrite& whole, CulpritProof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = observed_run_.application_log.all_rewrites();
@@ -144,7 +144,8 @@ Verdict CulpritProver::narrowed_verdict(const AppliedRewrite& whole, CulpritProo
           .stage = std::string(whole.stage->name)};
 }
 
-// Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ.
+// Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ or kMostSeeds is
+// reached.
 void CulpritProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
   const auto& list = observed_run_.application_log.all_rewrites();
@@ -165,8 +166,8 @@ void CulpritProver::evaluate_more_points(size_t first, size_t end) {
   }
 }
 
-// The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
-// although `whole` still applies.
+// The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without that branch
+// of its rule although `whole` still applies; null if none is found.
 const AppliedRewrite* CulpritProver::nested_culprit(const AppliedRewrite& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const AppliedRewrite& a) {
@@ -183,7 +184,8 @@ const AppliedRewrite* CulpritProver::nested_culprit(const AppliedRewrite& whole,
   return find_first_by_rule(observed_run_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
 }
 
-// Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
+// Returns a verdict if several rewrites change the dtype or the number of elements of a value, and the kernel passes
+// without their rules.
 static std::optional<Verdict> veto_shape_changes(CulpritProver& prover, BisectExecutor& executor) {
   const ObservedRun& watched = executor.observed_run();
   std::vector<const AppliedRewrite*> unlike = watched.suspect_rewrites();

@@ -20,7 +20,7 @@ class CulpritProver {
   CulpritProver(const FailureRepro& repro, BisectExecutor& executor)
       : repro_(repro), executor_(executor), observed_run_(executor.observed_run()) {}
 
-  // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
+  // Tries to prove that the rewrite is the culprit: by suppressing it or its rule, or by graphs in REF.
   CulpritProof prove_culprit(const AppliedRewrite& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   CulpritProof prove_by_veto(const AppliedRewrite& a);
@@ -52,13 +52,14 @@ class CulpritProver {
 // Returns the verdict on two rewrites. The kernel must fail without `first` alone, and pass without both.
 Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& first, const AppliedRewrite& second);
 
-// Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
+// Returns true if the top-level rewrite is of a whole kernel, so that REF may be able to run the graphs before and
+// after it.
 inline bool can_run_input(const TopLevelRewrite& r) { return r.input.is(Op::SINK); }
 
 inline bool are_sides_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 
-// Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if none is
-// found. Calls is_culprit() for only one application of each rule and branch, and for a limited number of applications.
+// Returns an application of list[first..end) for which is_candidate() and is_culprit() are true; null if none is found.
+// Calls is_culprit() for only one application of each rule and branch, and for a limited number of applications.
 template <class IsCandidate, class IsCulprit>
 const AppliedRewrite* find_first_by_rule(std::span<const AppliedRewrite> list, size_t first, size_t end,
                                          IsCandidate is_candidate, IsCulprit is_culprit) {

@@ -84,8 +84,8 @@ struct ConformReport {
 };
 
 // Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if an input cannot be
-// read, or has no such record or stage. Ends early, with ConformReport::end_reason, after several failures of the port
-// in a row, or if the session is cancelled.
+// read, or has no such record, or if no record has the stage. Ends early, with ConformReport::end_reason, after several
+// failures of the port in a row, or if the session is cancelled.
 Result<ConformReport> run_conformance(const Session& session, const std::vector<std::string>& goldens,
                                       const ConformPlan& plan);
 

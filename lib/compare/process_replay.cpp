@@ -208,7 +208,7 @@ class RecordPairDiff {
       out.rule = std::move(culprit.rule), out.first_match_rule = std::move(culprit.first_match_rule);
     }
     if (!out.rule.empty() || diff->blamed_rewrites.empty()) return Unit{};
-    // tgc makes one of the two graphs itself, and this rule of tgc makes the first node that differs.
+    // tgc makes one of the two graphs itself, and this rule of tgc makes a node that differs.
     out.rule = diff->blamed_rewrites[0].rule;
     if (!plan_.as_json) out.difference_text = diff_as_text(*diff, plan_.diff_style);
     return Unit{};
@@ -394,9 +394,9 @@ struct StageRewrites {
     return out;
   }
 
-  // Returns the match that made the difference, by a rule that matched only in this recording; null if there is none.
-  // Prefers, first, a match that does not depend on matches that `other` lacks; second, a match of a node that `other`
-  // has in the stage; third, a match of the stage itself over a nested one.
+  // Returns a match by a rule that matched only in this recording, as the likely cause of the difference; null if there
+  // is none. Prefers, first, a match that does not depend on matches that `other` lacks; second, a match of a node that
+  // `other` has in the stage; third, a match of the stage itself over a nested one.
   const Rewrite* first_match_missing_in(const StageRewrites& other) const {
     if (matches.empty()) return nullptr;
     Graph& graph = matches[0].before.graph();

@@ -59,8 +59,9 @@ struct ReplayDiff {
 // of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
-// Compares two recordings, each given as FILE or FILE#ID. Fails if a file cannot be read, if one recording is of
-// kernels and the other of schedules, if they have no record in common, or if the session is cancelled.
+// Compares two recordings, each given as FILE or FILE#ID. Fails if a file or a record cannot be read or compared, if
+// one recording is of kernels and the other of schedules, if they have no record in common, or if the session is
+// cancelled.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 

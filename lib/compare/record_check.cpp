@@ -118,7 +118,8 @@ class RecordCheck {
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- the pseudo-stages `text` and `forms`: reading and writing a recorded text, in all formats, must not change it
+  // ---- the pseudo-stages `text` and `forms`: reading and writing a recorded text, with `forms` in all formats, must
+  // not change it
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.is_unchanged) continue;

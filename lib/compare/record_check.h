@@ -38,10 +38,10 @@ struct RecordReport {
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
   std::string explanation;  // the error or, with CheckPlan::explains_difference, how `first_difference` differs
-  std::string skip_reason;  // why tgc cannot compile the record; empty if it can, or need not
+  std::string skip_reason;  // why tgc does not compile the record; empty if it does, or need not
 
   bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }
-  // Returns false if the record was skipped, or has none of the texts that the plan selects.
+  // Returns true if at least one item was compared, and not skipped.
   bool is_compared() const;
 };
 
@@ -57,7 +57,7 @@ class RecordChecker {
   // Parses the list of --stages. Fails for a name that this pipeline cannot compare; a live pipeline accepts unknown
   // names, because only the recording names its stages.
   virtual Result<CheckPlan> make_plan(std::string_view stages) const = 0;
-  // Fails if `plan` needs a compilation, and the pipeline cannot compile records of a file with this header.
+  // Fails if the pipeline cannot check records of a file with this header by `plan`.
   virtual Status check_header(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }
   virtual Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                                      const CheckPlan& plan) const = 0;

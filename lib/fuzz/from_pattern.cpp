@@ -202,7 +202,8 @@ class PatternKernelMaker {
     return buffer_element(at ? at : loops_[0], d);
   }
 
-  // Returns a load from a new buffer, with a gate if the index may be negative; the empty UOp if that is not possible.
+  // Returns an element of a new buffer (an INDEX), with a gate if the index may be negative; the empty UOp if that is
+  // not possible.
   UOp buffer_element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();

@@ -28,7 +28,7 @@ std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes);
 using SubgraphDonor = std::function<UOp(Graph& into, size_t number)>;
 
 // Applies the steps to `nodes`, a toposort or, if `is_list` is set, a linear list. Ignores steps that do not fit.
-// Returns an error if a step makes an invalid dtype.
+// Returns an error if a step fails, such as one that makes an invalid dtype.
 Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
                                       const SubgraphDonor& donor);
 

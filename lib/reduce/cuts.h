@@ -28,7 +28,7 @@ UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer_number(UOp root);  // larger than the numbers of all buffers
 // Returns the case with each node of `parts` replaced by a load from a buffer, whose contents REF computes with
 // `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case without a root if
-// it keeps all of them.
+// there are parts, but it keeps all of them.
 TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                             const ExecuteOptions& in_ref);
 

@@ -183,8 +183,8 @@ Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, con
   return out;
 }
 
-// Returns true if a recorded stage of the case computes something else than the AST, for the arrays of the case or for
-// drawn ones. Does not record rewrites, because recording them makes tinygrad slow.
+// Returns true if bisect_recorded() finds a fault without the recorded source, for the arrays of the case or for drawn
+// ones. Does not record rewrites, because recording them makes tinygrad slow.
 bool InterestingnessTest::has_live_difference(const TestCase& c, FailingInputs& failing) const {
   InputGraph in = make_compiled_case(c, false);
   BisectReport report;

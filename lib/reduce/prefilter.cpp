@@ -118,8 +118,8 @@ bool CasePrefilter::is_refused(const TestCase& c) const {
   return found && *found == failure_symptom_ && (failure_symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// Returns true if the stage that bisect named also exceeds the stack limit in a compilation with a watcher, which
-// bisect uses: with a watcher, other nodes may exceed the limit.
+// Returns true if the stage that bisect named also fails in a compilation with a watcher, which bisect uses: with a
+// watcher, other nodes may exceed the stack limit.
 bool CasePrefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;

@@ -2,7 +2,7 @@
 // meet depends on the failure:
 //   a rule that bisect names    the rule applies in its stage, its sides may differ, and it changes the linear list
 //   another text than tinygrad  the rule that bisect names applies in its stage
-//   refused, endless            a stage refuses the candidate, or does not terminate, with the same message
+//   refused, endless            the candidate is refused, or a stage does not terminate, for the same cause
 //   a compiler's message        the source code contains the words that the message quotes
 //   an access out of bounds     the bounds of an index do not rule out such a load or store
 // The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. It is

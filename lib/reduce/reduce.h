@@ -34,7 +34,7 @@ ReduceReport reduce_graph(const Session& session, InputGraph& in, const RunOptio
                           const FailureCriterion& criterion);
 
 // Reduces a kernel, or one kernel of a tensor graph: for Kind::Wrong, the first one whose results differ from those of
-// REF for the arrays of the tensor graph; for other kinds, the first one that fails with random arrays.
+// REF for the arrays of the tensor graph; for other kinds, the first one that fails alone, with arrays of its own.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
                           const FailureCriterion& criterion);
 // Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.

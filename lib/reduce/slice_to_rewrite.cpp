@@ -76,7 +76,8 @@ bool is_valid_stage_input(UOp u, UOp input) {
   return op_in_backward_slice_with_self(input, kMadeByExpander) || !op_in_backward_slice_with_self(u, kMadeByExpander);
 }
 
-// Compiles the case until `stage` is the next stage to run. Returns nullopt if the compilation does not come to it.
+// Compiles the case until `stage` is the next stage to run. Returns nullopt if `stage` is no kernel stage, or the
+// compilation does not come to it.
 std::optional<Compilation> compile_until(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_stage_row(stage);
   if (!row || !row->kernel) return std::nullopt;

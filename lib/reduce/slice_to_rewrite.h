@@ -1,5 +1,5 @@
 // RewriteSlice: slices a kernel to the nodes around a rewrite. The slice is a kernel that stores only the rewritten
-// node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
+// node. Nodes some levels below it are replaced by elements of arrays.
 #pragma once
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Returns the case with the input of `stage` as its graph. A seeded fault then affects the first application of its
-// rule in `stage`. Returns nullopt if an earlier stage fails, or if `stage` is no kernel stage.
+// rule from `stage` on. Returns nullopt if `stage` is no kernel stage, or the compilation does not come to it.
 std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage);
 
 class RewriteSlice {
@@ -20,7 +20,7 @@ class RewriteSlice {
   // one. Returns nullopt if there is neither.
   static std::optional<RewriteSlice> find_rewrite(const Session& session, const TestCase& c, const std::string& stage,
                                                   const std::string& rule, uint64_t application);
-  // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
+  // Like find_rewrite(), for the last rewrite in `stage`.
   static std::optional<RewriteSlice> find_last_rewrite(const Session& session, const TestCase& c,
                                                        const std::string& stage);
 
@@ -42,7 +42,7 @@ class RewriteSlice {
 
   TestCase input_case_;
   UOp rewritten_node_;
-  UOp outer_node_;      // the node that the containing rewrite replaces; empty if there is none
+  UOp outer_node_;      // the node that the containing rewrite replaces; empty if outer_slice() returns nullopt
   size_t pattern_depth_ = 1;
 };
 

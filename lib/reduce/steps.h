@@ -22,7 +22,7 @@ using Simplification = TestCase (*)(const TestCase& c);
 std::span<const Simplification> all_simplifications();
 
 TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values);
-// Returns a step for each store, which keeps only this store; none if there is only one store.
+// Returns a step for each STORE or END among several sources of a SINK or GROUP, which keeps only this source.
 Candidates single_store_cases(const TestCase& c);
 // Returns the node that replaces the removed node `u`: the first source with the dtype of `u` (for a RANGE, its size)
 // or, if there is none, the constant 1; the empty UOp if neither is possible.
@@ -32,8 +32,8 @@ UOp replacement_of_node(UOp u);
 UOp runnable_replacement_of(UOp u);
 // Returns steps that make the node `u` simpler, such as replacing it by another node with its dtype or by a constant.
 Candidates simpler_node_cases(const TestCase& c, UOp u);
-// Returns all steps: most of those on the whole case, then those at nodes, beginning with the nodes that dominate the
-// most others, then those that change all dtypes or buffers. `c` must outlive them.
+// Returns the single steps: most of those on the whole case, then those at nodes, beginning with the nodes that
+// dominate the most others, then those that change all dtypes or buffers. `c` must outlive them.
 Candidates all_candidates(const TestCase& c);
 
 }  // namespace tgc

@@ -44,8 +44,8 @@ TestCase replace_root(const TestCase& c, UOp root);
 std::vector<double> case_sizes_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// Replaces the first node of each pair by the second. If the second node is below the first one and is itself replaced,
-// uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
+// Replaces the first node of each pair by the second. If the second node comes before the first one in toposort order,
+// uses what the second one becomes. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 OpSet ops_of_graph(UOp root);
@@ -54,7 +54,7 @@ OpSet ops_of_graph(UOp root);
 std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 
 // Returns the test case with which a reduction of `in` begins. Its arrays are those of the options or a bundle, else
-// random; none if REF cannot run the kernel. If `runs_nowhere`, the case is only compiled, and needs no device. Throws
+// random; none if REF cannot run the kernel. If `runs_nowhere`, its device is REF, because it is only compiled. Throws
 // Failure for a linear list, or an invalid option, array or TGC_FAULT.
 TestCase make_initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 

@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// Returns true if the vmin and vmax of an index allow an access out of bounds. `accesses` (LOAD, STORE) are the ops to
-// check. In an AST, an INDEX that is used as a value counts as a LOAD.
+// Returns true if an access may be out of bounds: vmin and vmax of its index allow it, or the buffer is an image.
+// `accesses` (LOAD, STORE) are the ops to check. In an AST, an INDEX that is used as a value counts as a LOAD.
 bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
 class ValidityChecker {
@@ -25,8 +25,8 @@ class ValidityChecker {
   // graphs after a stage, where vmin and vmax are too wide, and if the initial case is not proven to stay within
   // bounds.
   bool is_within_bounds(const TestCase& c) const;
-  // Returns true if all accesses stay within their buffers when REF runs the case, or if the initial case has an access
-  // out of bounds. Several threads may call keeps_bounds_in_ref() if each passes a case with its own Graph.
+  // Returns false if REF finds an access out of bounds in the case, but none in the initial case. Several threads may
+  // call keeps_bounds_in_ref() if each passes a case with its own Graph.
   bool keeps_bounds_in_ref(const TestCase& c) const;
 
  private:
