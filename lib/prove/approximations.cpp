@@ -130,7 +130,7 @@ class UlpMetric {
         overflow_limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
   // Returns the difference in units in the last place of `exact` (of 1 for a sine); infinity if only one of the two is
-  // NaN or, except for a sine, if only `exact` is 0. Counts numbers beyond the dtype as the smallest of these numbers.
+  // NaN or, except for a sine, if only `exact` is 0. Clamps both to the first power of two beyond the dtype.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
     value = std::clamp(value, -overflow_limit_, overflow_limit_),

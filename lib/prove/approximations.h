@@ -16,7 +16,7 @@ struct Approximation {
 };
 
 // Puts a leaf in place of `operand` in both expressions. Returns nullopt unless `function` is LOG2, EXP2 or SIN of
-// `operand`, a scalar float of 32 or 16 bits, and `expansion` is other scalar arithmetic on `operand`.
+// `operand`, a scalar float of 32 or 16 bits, and `expansion` is other scalar arithmetic on `operand`, of its dtype.
 std::optional<Approximation> find_approximation(UOp function, UOp expansion, UOp operand);
 
 // The largest error that counts as rounding, in units of the last place.

@@ -11,7 +11,7 @@ namespace tgc {
 
 struct Counterexample {
   enum class Kind : uint8_t {
-    Value,    // integers or bools differ, floats differ by more than is allowed, or only one side is valid
+    Value,    // integers or bools differ, floats differ by more than is allowed, or one side is wrongly Invalid
     Special,  // floats differ in another way, for example in a NaN or the sign of zero
   };
   Kind kind = Kind::Value;
@@ -24,13 +24,14 @@ struct Counterexample {
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// As above, for any pair of values of the two sides. Returns nullopt if the sides are no values, such as stores.
+// As above, for the pairs of values of the two sides, except comparisons of bounds. Returns nullopt if the sides are no
+// values, such as stores.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const RewriteSides& sides,
                                                   uint64_t rlimit = 300'000);
 
 // Returns a counterexample of any kind, from points with special floats, such as NaN and -0.0.
 std::optional<Counterexample> find_special_float_witness(const ExprIsolator& isolator, const ComparedValues& values);
-// As above, for any pair of values of the two sides.
+// As above, for the pairs of values of the two sides, except comparisons of bounds.
 std::optional<Counterexample> find_special_float_witness(SideIsolator& isolator, const RewriteSides& sides);
 
 // Searches for a point at which a mutant of a rule is wrong and the rule is not: only the sides of the mutant

@@ -18,7 +18,7 @@ enum class FloatSense : uint8_t {
   Exact,          // IEEE 754, where all NaNs are one value: equal to the last bit, except for the payload of NaNs
   ButNan,         // as Exact, and 0.0 equals -0.0
   Finite,         // as ButNan, if inputs are finite and the left side makes no infinity or NaN from finite numbers
-  Rounding,       // equal up to a few units in the last place; found by evaluation, and never encoded
+  Rounding,       // equal up to a few units in the last place; never encoded
   Real,           // floats are real numbers, without rounding
 };
 // Returns true if the sense encodes floats as IEEE 754 does.
@@ -26,8 +26,8 @@ inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatS
 // Returns the name of a sense in reports, such as "bit-exact" for Uninterpreted.
 std::string_view name_of(FloatSense sense);
 
-// How integers are encoded. Numbers: as unbounded integers; a result that may not fit into its dtype is wrapped around.
-// Bits: as bit-vectors.
+// How integers are encoded. Numbers: as unbounded integers, whose ops wrap around if their dtype has a width that the
+// result may exceed. Bits: as bit-vectors.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct ProofSenses {
@@ -97,7 +97,7 @@ class SmtEncoder {
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
-  // Returns true if an op was encoded as an unknown function or value, so that a counterexample may be spurious.
+  // Returns true if an ALU op or a CAST was encoded as an unknown function or value: a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }
   bool has_floats() const { return has_floats_; }
   bool has_bit_ops() const { return has_bit_ops_; }  // true if IntSense::Bits may prove more than IntSense::Numbers

@@ -25,8 +25,8 @@ class SideMatcher {
   }
 
  private:
-  // Returns the INDEX that is the unknown value `u` or that `u` casts; null if `u` is no unknown value. Only casts of
-  // int64 elements count, because narrower elements do not have the values of all indices.
+  // Returns the INDEX that is the unknown value `u` or that `u` casts to the dtype of indices; null if `u` is no
+  // unknown value. Only casts of int64 elements count, because narrower elements do not have the values of all indices.
   static UOp unknown_element_of(UOp u) {
     if (u.is(Op::INDEX)) return u;
     const bool is_cast = u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index_dtype(u.dtype());

@@ -1,6 +1,6 @@
 // LaneForms compares vectors lane by lane, to prove rewrites that only move lanes, axes and stores. Each lane, at each
-// position on the expanded axes, has a form: the number of an expression. Lanes with equal forms are equal; lanes with
-// different forms may be equal, too.
+// position on the expanded axes, has a form: the number of an expression. Lanes with equal forms are equal, up to the
+// order of the terms of REDUCEs; lanes with different forms may be equal, too.
 #pragma once
 #include <map>
 #include <set>

@@ -85,7 +85,7 @@ bool is_shared_by_group(UOp before, UOp after) {
   if (!store.is(Op::STORE) || store.num_src() != 2 || store.src(1) != value) return false;
   const UOp place = store.src(0);
   if (!place.is(Op::INDEX) || place.num_src() != 2 || place.src(0) != memory || place.src(1) != at) return false;
-  // each thread must store to another element of the memory, and together they must store to all elements
+  // each iteration must store to another element of the memory, and together they must store to all elements
   Graph& graph = before.graph();
   if (!has_same_iterations({{graph.range(Const(p.size()), -1, AxisType::LOOP), at}})) return false;
   std::unordered_set<UOp> loops;

@@ -9,15 +9,15 @@ namespace tgc {
 bool is_same_size_loop(UOp range, UOp to);
 
 // Returns `root` with gates at stores to global memory: a store that does not depend on a local loop that the map
-// replaces runs only in the first iteration of this loop. Returns null if no store needs a gate.
+// replaces runs only in the first iteration of this loop. Returns null if there is no such store without a gate.
 UOp gate_repeated_stores(UOp root, const RangeMap& map);
 
 // Returns true if `after` computes the REDUCE `before` in two steps: each thread of a group reduces its terms to an
 // element of a buffer, and new loops over the group reduce these elements.
 bool is_reduced_by_groups(UOp before, UOp after);
 
-// Returns true if `after` is shared memory with the elements of `before`, a BUFFERIZE: each thread stores one element,
-// each to a different place, and all threads wait at a barrier before the memory is read.
+// Returns true if `after` is shared memory with the elements of `before`, a BUFFERIZE: the loops in its index store
+// each element once, and a barrier follows before the memory is read.
 bool is_shared_by_group(UOp before, UOp after);
 
 }  // namespace tgc

@@ -405,7 +405,7 @@ class LiveRulesProver {
     return found;
   }
 
-  // Returns the pairs of nodes to compare; none if a side cannot be imported, or if the sides have different shapes.
+  // Returns the pairs of nodes to compare; none if the sides cannot be imported or compared.
   SidePairs sides_of(const Rewrite& m) {
     SidePairs out;
     if (const auto both = importer_.import(m.before, m.after))

@@ -22,18 +22,18 @@ struct LiveInstance {
 struct LiveRuleProof {
   std::string rule_location;       // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
   std::string function_name = {};  // name of the rule's function; empty if it is a lambda
-  // The verdict, by the instances for which there was time:
-  //   proven       all are proven, and so are the sides with unknown values in place of all operands
-  //   instances    all are proven
-  //   conditional  REF computes different values for an instance, but not where `condition` holds
-  //   sampled      all are proven or equal at sample points, and at least one is not proven
-  //   refuted      REF computes different values for an instance, or only its right side is undefined
-  //   structural   no instance has sides that are compared as values
+  // The first of these verdicts that applies to the instances for which there was time:
   //   no instance  no instance could be made
-  //   unknown      none of the above
+  //   structural   no instance has sides that are compared as values
+  //   refuted      an instance is wrong: REF computes different values, or only its right side is undefined
+  //   unknown      an instance is undecided, or the proof failed
+  //   conditional  an instance is wrong, but not where `condition` holds
+  //   sampled      an instance is not proven, but equal at sample points
+  //   proven       the sides with unknown values in place of all operands are proven, too
+  //   instances    none of the above: the instances are proven
   std::string verdict;
   bool has_value_root = false;  // the root of the pattern is an operation on values
-  // number of proven pairs of sides with unknown values for all operands and captured constants
+  // if `verdict` is "proven": number of proven pairs of sides with unknown values for operands and captured constants
   size_t num_general_proofs = 0;
   bool has_ignored_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
   std::string missing_cases = {};

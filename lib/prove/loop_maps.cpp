@@ -170,9 +170,9 @@ std::optional<VariableDigit> variable_digit_of(UOp u) {
   return of;
 }
 
-// Returns true if the targets of the map are the digits of one loop, whose sizes may depend on variables: the first
-// digit is loop % a, the next (loop / a) % b and so on, the last one is not a remainder, and the loop is as long as
-// all digits together.
+// Returns true if it is clear that the targets of the map are the digits of one loop: the first digit is loop % a, the
+// next (loop / a) % b and so on, the last one is not a remainder, and the loop is as long as all digits together. The
+// sizes a and b may depend on variables.
 bool are_digits_of_loop(const RangeMap& map) {
   auto is_same = [](UOp a, UOp b) {
     return a == b || (a && b && (a.simplify() == b.simplify() || constant_integer((a - b).simplify()) == 0));

@@ -20,7 +20,8 @@ bool has_same_iterations(const RangeMap& map);
 // they do not, or if this is not known.
 bool is_injective_index(UOp index, int64_t size);
 
-// An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
+// An iteration of the replaced loops, as values of some of their RANGEs, that the new loops never run or run more than
+// once, whatever the values of the others.
 struct WrongIteration {
   std::vector<std::pair<UOp, int64_t>> loop_values;
   bool is_lost = false;
@@ -28,10 +29,10 @@ struct WrongIteration {
 // Returns an iteration that is lost or, if none is found, one that runs more than once; nullopt if neither is found.
 std::optional<WrongIteration> find_wrong_iteration(const RangeMap& map);
 
-// Returns the value of an integer expression of constants, such as 2 * 4 + 1; nullopt for other nodes, and for Invalid.
+// Returns the value of an integer expression of constants, such as 2 * 4 + 1; nullopt if it is not known.
 std::optional<int64_t> constant_integer(UOp u);
 
-// Returns the number of iterations of a RANGE or SPECIAL; -1 if it is not constant.
+// Returns the size of a RANGE or SPECIAL; -1 if it is not known to be a constant. A constant size may be negative.
 int64_t constant_size(UOp loop);
 
 }  // namespace tgc

@@ -36,15 +36,14 @@ RuleErrors find_rule_errors(const Rule& rule) {
   return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
 }
 
-// Returns true if the pattern binds no constants, so that instances with unknown values represent all nodes that it
-// matches.
+// Returns true if no node of the pattern stands for a constant of any value.
 bool binds_no_constants(const pat::PatNode* n) {
   const bool is_constant = !n->ops.empty() && OpSet{Op::CONST, Op::VCONST}.contains_all(n->ops) && !n->has_arg;
   return !is_constant && std::ranges::all_of(n->children, binds_no_constants);
 }
 
-// Returns the number of instances if the right sides of the mutant and of its rule are proven equal for each, to the
-// last bit and for all values; else 0.
+// Returns the number of instances if, for each, the right sides of the mutant and of its rule are proven equal for all
+// values, except for the payload of NaNs; else 0.
 size_t count_equal_instances(const RuleMutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || are_shapes_needed(mutant.rule)) return 0;

@@ -182,8 +182,8 @@ bool is_finite_constant_choice(UOp u) {
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && std::isfinite(u.arg().to_const().to_double());
 }
 
-// Returns true if `where` is one of several finite numbers, and all its users multiply it by `x`, as in x * sign(x).
-// Then the products are zero where `x` is zero, whichever number the WHERE chooses.
+// Returns true if `where` is one of several finite numbers, and all its users multiply it by `x`, as in x * sign(x), or
+// are such WHEREs. Then the products are zero where `x` is zero, whichever number the WHERE chooses.
 bool is_factor_of(UOp where, UOp x, const NodeUsers& users) {
   auto of = users.find(where);
   return is_finite_constant_choice(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
@@ -198,7 +198,7 @@ bool is_factor_of_compared(UOp where, UOp comparison, const NodeUsers& users) {
 }
 
 // Returns true if `choice`, which is `comparison` or depends on it, is only used to choose between values that are
-// equal where the operands of the comparison are.
+// equal, or factors of zero, where the operands of the comparison are equal.
 bool is_continuous(UOp choice, UOp comparison, const NodeUsers& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;

@@ -10,15 +10,15 @@
 
 namespace tgc {
 
-// Returns a line for each node, such as "%2 = ADD dtypes.int %0, %1 = 7", at a point (values of leaves by name).
+// Returns lines for the nodes, such as "%2 = ADD dtypes.int %0, %1 = 7", at a point (values of leaves by name).
 // Returns no lines for large sides, or if the nodes do not give `result`, which REF computed for `side`.
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result);
 
 // Returns a counterexample as text, the leaves before the sides, such as "data1 = 3, before = 1, after = 0".
 std::string point_text(const std::map<std::string, std::string>& point);
-// Returns what the condition of a conditional rule means, and a counterexample without it: ": right only if x >= 0; for
-// data1 = -1 it gives 1 in place of -1".
+// Returns a text about the condition of a conditional rule and, if `point` has both sides, the counterexample: ": right
+// only if x >= 0; for data1 = -1 it gives 1 in place of -1".
 std::string condition_text(const std::string& condition, std::map<std::string, std::string> point);
 
 // Returns true if the graph has an op that may turn a tiny difference of its operands into a large one, such as a

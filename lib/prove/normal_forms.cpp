@@ -145,7 +145,8 @@ NormalForms::Value NormalForms::load_value(UOp u) {
   return value_with_conditions("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
-// REDUCEs with the same op over the same loops have the same form if their terms do.
+// REDUCEs with the same op and dtype over the same loops, in the same order, have the same form if their terms do. A
+// REDUCE that reduces lanes has a form of its own.
 NormalForms::Value NormalForms::reduce_value(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
@@ -180,7 +181,7 @@ NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int l
 }
 
 // Returns the result of an AND, OR or XOR as a sum: for an AND with a constant that keeps or clears the low bits, and
-// for an OR or XOR of operands in which no bit can be set in both; else nullopt.
+// for an OR or XOR if it is clear that no bit is set in both operands; else nullopt.
 std::optional<LinearSum> NormalForms::bit_op_sum(UOp u, const LinearSum& a, const LinearSum& b) {
   for (bool first : {false, true}) {
     const LinearSum &x = first ? b : a, &other = first ? a : b;

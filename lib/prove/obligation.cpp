@@ -64,8 +64,7 @@ struct Prover::NodeFrontier {
 };
 
 // Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
-// Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after the first
-// proof_limits_.max_nodes.
+// Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after about proof_limits_.max_nodes.
 Prover::NodeFrontier Prover::make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
@@ -111,7 +110,7 @@ Prover::NodeFrontier Prover::make_frontier(const ComparedValues& v, int lane, si
   return out;
 }
 
-// Adds to cuts.aliases each reduction of `after` with a reduction of `before` that has the same op over the same
+// Adds to cuts.aliases reductions of `after`, each with a reduction of `before` that has the same op over the same
 // ranges, and whose terms are proven equal.
 void Prover::match_reductions(NodeFrontier& cuts) {
   for (UOp a : cuts.after_reductions) {
@@ -141,10 +140,10 @@ void Prover::match_reductions(NodeFrontier& cuts) {
   }
 }
 
-// Asks Z3 in the contexts that `effort` names. The shared context has few resources, but is fast: creating a context
-// takes longer than most questions. In a new context, the answer does not depend on earlier questions. There, an
-// older solver is asked first about numbers, because it respects its resource limit. The newer one proves more, but may
-// compute with ever larger numbers, which Z3 does not count.
+// Returns the answer in the cache, or asks Z3 in the contexts that `effort` names. The shared context has few
+// resources, but is fast: creating a context takes longer than most questions. In a new context, the answer does not
+// depend on earlier questions. There, an older solver is asked first about numbers, because it respects its resource
+// limit. The newer one proves more, but may compute with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // the key of Unknown, which depends on rlimit
@@ -259,7 +258,7 @@ static bool is_approximation(const ComparedValues& v) {
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
-// Returns true if Z3 finds values for which the assumptions of a proof hold: else, the proof is vacuous.
+// Returns true if Z3 finds values for which the assumptions of a proof hold: else, the proof may be vacuous.
 bool Prover::is_satisfiable(const std::string& assumptions) {
   return z3_answer(assumptions, Effort::Hard, IntSense::Bits, proof_limits_.ieee_rlimit) == SmtAnswer::Sat;
 }

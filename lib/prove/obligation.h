@@ -45,18 +45,18 @@ struct ProofObligation {
   bool is_trivial = false;       // both sides have the same text, so they are equal
 };
 
-// Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws UnencodableExpr if a node
-// cannot be encoded.
+// Returns the obligation for one lane of `v`. `floats` is the encoder's sense of floats. Throws UnencodableExpr if the
+// sides cannot be encoded.
 ProofObligation obligation_of_lane(SmtEncoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };
   Kind kind = Kind::Open;
-  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that was needed
+  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that the proof uses
   bool has_floats = false;
   bool is_settled = false;       // if Open: another IntSense cannot prove the pair either
   std::string open_reason = {};
-  // a SHA-256 of the first question to Z3 for each lane, which is equal for pairs that are equal up to renaming
+  // a SHA-256 of obligations, which is equal for pairs that are equal up to renaming; "" if there was none
   std::string question_hash = {};
 };
 
@@ -73,8 +73,8 @@ struct ProofLimits {
   // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;
-  size_t max_nodes = 400;           // most nodes of both sides that are encoded; further nodes are unknown values
-  // If both sides together have more nodes, and floats, the IEEE senses are first tried with the nodes near the roots.
+  size_t max_nodes = 400;           // about how many nodes of both sides are encoded; others are unknown values
+  // If more nodes are encoded, and floats, the IEEE senses are tried near the roots right after the first attempt.
   size_t many_nodes_limit = 100;
   // most nodes contained in both sides that are encoded instead of being unknown values
   size_t max_expanded_nodes = 60;
@@ -94,7 +94,7 @@ class Prover {
   Prover(const ExprIsolator& isolator, ProofCache& cache, ProofLimits limits = {})
       : intervals_(isolator), proof_cache_(cache), proof_limits_(limits) {}
 
-  // Tries to prove all lanes equal. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
+  // Tries to prove all lanes equal. With `over_reals`, does not try the IEEE senses, except for the terms of REDUCEs.
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& proof_counts() const { return proof_counts_; }
   // Must be called if memory to which the kernel stores may contain infinities.

@@ -24,8 +24,8 @@ struct CountedProof {
   size_t count = 1;
 };
 
-// Returns the rewrites and findings that are not proven: of several sampled or unknown rewrites with the same stage,
-// rule and reason, only the first.
+// Returns the rewrites and findings that are not proven: of several sampled or several unknown rewrites with the same
+// stage, rule and reason, only the first.
 std::vector<CountedProof> open_rewrites(const KernelProof& proof) {
   std::vector<CountedProof> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> index_by_key;

@@ -77,8 +77,8 @@ class KernelProver {
     });
   }
 
-  // If a rewrite of the stage is not proven or only in a weak sense: decides the stage without approximations of
-  // functions (expansions.h), and each approximation as a whole.
+  // If a rewrite of the stage is not proven or only in a weak sense: tries to decide the stage without approximations
+  // of functions (expansions.h), and each approximation as a whole.
   void decide_expansions(size_t number) {
     const HistoryStage& stage = stages()[number];
     bool is_open = false;
@@ -250,9 +250,9 @@ class KernelProver {
       if (op) mark_weak_unknown(r, *op);
     }
   }
-  // Returns an op of the graph that depends on `value`, which is proven in the weak sense r.sense, and may turn a tiny
-  // difference into a large one; else nullopt. Sets r.sense to Finite if the only such ops are divisions by a zero of
-  // either sign, and the AST divides, too: Finite does not cover infinities that a kernel makes of finite numbers.
+  // Returns find_amplifying_op() for `value`, which is proven in the weak sense r.sense. But if the only such ops are
+  // divisions by a zero of either sign, and the AST divides, too, sets r.sense to Finite and returns nullopt: Finite
+  // does not cover infinities that a kernel makes of finite numbers.
   std::optional<std::string> find_sensitive_op(RewriteProof& r, UOp graph, UOp value) {
     auto op = find_amplifying_op(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;

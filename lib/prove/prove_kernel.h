@@ -19,10 +19,10 @@ struct KernelProof {
   std::string kernel;
   RewriteProof::Kind verdict = RewriteProof::Kind::Unknown;
   std::vector<RewriteProof> rewrites;
-  std::vector<RewriteProof> stage_findings = {};  // verdicts about whole stages; their places have no rule
+  std::vector<RewriteProof> stage_findings = {};  // verdicts about stages or the kernel as a whole, not a rule
   ProofCounts counts;
   double proof_seconds = 0;
-  std::optional<Diag> error;                               // set if a part of the proof failed, for example a stage
+  std::optional<Diag> error;                               // set if a part of the compilation or of the proof failed
   bool is_schedule = false;
   size_t num_checked_stages = 0;
   std::string schedule_check_text = {};                    // for a schedule: the result of its run in REF, as text
@@ -32,8 +32,8 @@ struct KernelProof {
   size_t num_distinct_proofs(RewriteProof::Kind kind) const;
   FloatSense weakest_sense() const;
   bool has_floats() const;
-  // Returns the largest error, at sample points, of the rewrites that are proven over the reals; nullopt if no error
-  // was measured.
+  // Returns the largest error that was measured, at sample points, of rewrites that are proven over the reals; nullopt
+  // if none was measured.
   std::optional<double> largest_error() const;
   // the approximations of functions, by their keys: the function ("LOG2 float") and the error
   std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};

@@ -153,7 +153,7 @@ RewriteProof RewriteListProver::decide(size_t i, const RewriteSides& s, const Re
 }
 
 // Returns true if the new loops are proven to run the same iterations. Else sets `wrong` to an iteration that is lost
-// or runs twice, if one is found.
+// or runs more than once, if one is found.
 bool RewriteListProver::preserves_iterations(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {

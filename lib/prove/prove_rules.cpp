@@ -179,8 +179,8 @@ class RuleProver {
     return !denied;
   }
 
-  // Proves all instances with unknown values in place of constants, under `condition` if it is not null. Returns false
-  // at the first instance that is not proven.
+  // Tries to prove all instances with unknown values in place of constants, under `condition` if it is not null.
+  // Returns false at the first instance that is not proven, and if none could be made.
   bool prove_symbolic_instances(const Rule& spec, const RuleCondition* condition) {
     RuleInstances instances(spec, true);
     size_t proven = 0, made = 0;
@@ -248,7 +248,7 @@ class RuleProver {
   }
 
   // Runs the C++ code on instances with constants. Returns true if the rule's data describe the results of the code.
-  // Sets proof_.kind to Refuted if the sides of an instance differ in REF.
+  // Sets proof_.kind to Refuted if REF refutes an instance.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
     const bool is_data = right_side_kind(rule_) == RightSideKind::Algebra;
     const bool has_shapes = !is_data || are_shapes_needed(rule_);
@@ -323,7 +323,7 @@ class RuleProver {
     return found;
   }
 
-  // Returns true if a specification makes `after` of `before`, or a node that is proven equal to it, to the last bit.
+  // Returns true if a specification makes `after` of `before`, or a node that is proven equal in FloatSense::Exact.
   bool specifies_same_result(Graph& graph, const Matcher& data, UOp before, UOp after) {
     UOp specified;
     auto made = catch_failures([&] {

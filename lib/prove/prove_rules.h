@@ -11,12 +11,12 @@ namespace tgc {
 
 struct RuleProof {
   enum class Kind : uint8_t {
-    Proven,       // for all dtypes and constants that the pattern admits, and all values of leaves
+    Proven,       // for all constants that the pattern admits and all values of leaves, in the dtypes of RuleInstances
     Conditional,  // proven where `condition` holds; elsewhere, REF computes different values for an instance
     Refuted,      // REF computes different values for an instance
-    Instances,    // every instance that was tried is proven for all values of its leaves
-    Structural,   // no rule of scalar values (is_value_rule), so only `tgc prove INPUT` can decide its rewrites
-    Unknown,      // an instance is not proven, or no instance could be made
+    Instances,    // instances are proven, but perhaps not all that the pattern admits
+    Structural,   // no rule of scalar values, so only `tgc prove INPUT` can decide its rewrites
+    Unknown,      // none of the above: for example, an instance is not proven
   };
   const Rule* rule = nullptr;
   Kind kind = Kind::Unknown;
@@ -29,7 +29,8 @@ struct RuleProof {
   std::string reason = {};              // why the rule is not proven, if this is known
   std::string before = {}, after = {};
   std::map<std::string, std::string> counterexample = {};
-  // If a proof is not bit-exact: values for which the sides differ, for example in a NaN or the sign of zero.
+  // Values for which the sides of a proof that is not bit-exact differ, for example in a NaN or the sign of zero; empty
+  // if none are found.
   std::map<std::string, std::string> special_inputs = {};
   double proof_seconds = 0;
 };
@@ -38,7 +39,7 @@ std::string_view name_of(RuleProof::Kind kind);
 // Returns the name of a proof's float sense (name_of(FloatSense)); "none" if it compares no floats.
 std::string_view sense_name(const RuleProof& proof);
 
-// Limits for one rule, of work instead of time, so that verdicts do not depend on the machine.
+// Limits for one rule, of work instead of time, so that few verdicts depend on the machine.
 struct RuleLimits {
   uint64_t rlimit = 300'000;
   uint64_t symbolic_rlimit = 4'000'000;  // Z3's limit if constants are unknown values; 1 million takes about 0.3 s
@@ -53,7 +54,8 @@ struct RuleLimits {
 // Returns true if `rule` rewrites nodes; rules of lib/spec only check nodes.
 bool is_rewrite(const Rule& rule);
 
-// Returns true if both sides of `rule` are values, and it changes no context. Other rules are structural.
+// Returns true if the pattern of `rule` is an elementwise op on values, and the rule changes no context. Other rules
+// are structural.
 bool is_value_rule(const Rule& rule);
 
 // Decides one rule within `limits`.

@@ -138,8 +138,8 @@ RewriteProof SidesProver::decide_by_parts(const RewriteSides& s) {
   return out;
 }
 
-// Decides sides with REDUCEs that cannot be evaluated. If each outermost REDUCE of one side is equal to one of the
-// other side, to the last bit, replaces both by one unknown value.
+// Decides sides with REDUCEs that cannot be evaluated. If each outermost REDUCE of one side is proven equal to one of
+// the other side, to the last bit, replaces both by one unknown value.
 RewriteProof SidesProver::decide_around_reduces(const RewriteSides& s) {
   constexpr size_t kMost = 16;
   const RewriteProof open{.reason = "no values to compare"};

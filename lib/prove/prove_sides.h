@@ -41,7 +41,8 @@ struct RewriteProof {
   std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // if Refuted: the sides' nodes, by node_values()
   // If Refuted, by name: values of leaves for which the sides differ, and what REF computes: the sides' values
-  // ("before", "after"), or the wrong element that the stage stores ("stored").
+  // ("before", "after"), or the wrong element that the stage stores ("stored"). For new loops that may be wrong: an
+  // iteration, and how often they may run it ("runs").
   std::map<std::string, std::string> counterexample = {};
 };
 

@@ -49,10 +49,11 @@ class RewriteHistory {
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.
   virtual UOp replay_stage(const HistoryStage& stage, size_t count) = 0;
-  // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
-  // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
+  // Repeats the rewrites of a stage. Returns pairs of a node that they give (empty if they cannot be repeated), and the
+  // node that the compilation had in its place. If the nodes of each pair are equal, the rewrites lead from the stage's
+  // input to its result.
   virtual std::vector<std::pair<UOp, UOp>> find_corresponding_nodes(const HistoryStage& stage) = 0;
-  // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
+  // Returns the recorded linear list in tgc's IR; an empty list if none is recorded, or if it cannot be imported.
   virtual std::span<const UOp> linear_list() { return {}; }
 
  protected:

@@ -160,8 +160,8 @@ class RightSideBuilder {
     throw UnknownMeaning();
   }
 
-  // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Right sides are
-  // built for both.
+  // A rule selects a dtype by the bounds of `u`: int32 if they fit into it, else int64. Right sides are built for both
+  // dtypes. Returns the one of this builder, and assumes that an integer `u` fits into it.
   DType select_dtype(UOp u) {
     has_used_bounds_ = true;
     DType d = selects_int64_ ? dtypes::int64 : dtypes::int32;
@@ -347,8 +347,8 @@ bool are_shapes_needed(const Rule& rule) { return has_bounds_guard(rule) || has_
 
 namespace {
 
-// Returns the conjunction of own(n) for all nodes n of `u` that are evaluated: of a WHERE, only those of the chosen
-// value.
+// Returns the conjunction of own(n) for all scalar nodes n of `u` that are evaluated: of a WHERE, only those of the
+// chosen value.
 UOp conjunction_over_nodes(UOp u, const std::function<UOp(UOp)>& own) {
   Graph& graph = u.graph();
   const UOp always = graph.constant(dtypes::bool_, true);

@@ -18,7 +18,7 @@ struct RightSide {
 };
 
 // Returns the right sides that a rule may make for the node `root`. `captured` has the nodes that the pattern binds.
-// Returns nullopt if a part of the rule is a C++ function whose meaning is unknown.
+// Returns nullopt if the meaning of a part of the rule is unknown. Throws Failure if a right side cannot be built.
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured);
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).

@@ -11,8 +11,8 @@ namespace tgc {
 
 class RuleInstances {
  public:
-  // With `is_symbolic`, captured constants are unknown values; else they are numbers. With `has_shapes`, names are also
-  // bound to expressions with known bounds, and to constants.
+  // With `is_symbolic`, constants of any value are unknown values, unless a guard restricts them to powers of two; else
+  // they are numbers. With `has_shapes`, names are also bound to expressions with known bounds, and to constants.
   RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes = false);
   virtual ~RuleInstances() = default;
 

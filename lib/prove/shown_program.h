@@ -9,9 +9,9 @@ namespace tgc {
 
 struct ShownProgram {
   std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
-  bool is_rule_alone = false;       // the program only applies the rule, because whole kernels give the right value
+  bool is_rule_alone = false;       // the program only applies the rule, because no whole kernel shows a wrong value
   std::string missing_reason = {};
-  // Returns a line for a report; "" if no program was requested.
+  // Returns a line for a report; "" if there is neither a program nor a reason why not.
   std::string text() const {
     const char* kind = is_rule_alone ? "this rule alone changes the value; tinygrad computes the whole kernel rightly"
                                      : "tinygrad computes this kernel wrongly";

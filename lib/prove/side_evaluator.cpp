@@ -143,7 +143,8 @@ size_t SideEvaluator::add_output(UOp value) {
   return number;
 }
 
-// Returns a bool that is true where the op of `u` is defined for its operands; null if it always is, or for a vector.
+// Returns a bool that is true only where the op of `u` is defined for its operands; null if it always is, or for a
+// vector.
 UOp SideEvaluator::op_definedness(UOp u) const {
   const DType d = u.dtype();
   auto number = [&](double v) { return graph_.constant(dtypes::float64, Const(v)); };

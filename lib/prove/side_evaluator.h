@@ -18,7 +18,8 @@ void write_element(Array& a, size_t i, const Const& c);
 class SideEvaluator {
  public:
   static constexpr size_t kPointsPerRun = 512;  // most points of one run
-  // A leaf, or the element that the only load of a memory reads. Other memories are arrays of random numbers.
+  // A leaf, or the element that the only load of a memory reads, outside of loops. Other memories are arrays of random
+  // numbers.
   struct PointInput {
     UOp load;
     UOp leaf;         // the node of the leaf; null for an element of a memory
@@ -66,8 +67,8 @@ class SideEvaluator {
   // the random arrays, with the numbers of their DEFINE_GLOBALs
   std::vector<std::pair<int64_t, Array>> random_memories_;
   uint64_t num_runs_ = 0;
-  // The largest and the least magnitude of a point's finite floats, without zeros. The largest is at least 1, or 8 if
-  // there are random arrays; the least is at most 1.
+  // The largest and the least magnitude of a point's finite floats, without zeros and floats given as bits. The largest
+  // is at least 1, or 8 if there are random arrays; the least is at most 1. For a sine, both are constants.
   double largest_magnitude_ = 1, least_magnitude_ = 1;
   bool has_fp8_rounding_ = false;   // a side has arithmetic on floats of 8 bits, or a cast to them
   bool has_enlarged_rounding_ = false;  // an intermediate rounding error may become a large one

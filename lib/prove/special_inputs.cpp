@@ -22,7 +22,7 @@ std::optional<Const> parse_input_value(const std::string& text, DType d) {
   return text.empty() || *end ? std::nullopt : std::optional(out);
 }
 
-// Returns true if an operation may make an infinity or a NaN from finite floats.
+// Returns true if there is arithmetic on floats, which may make an infinity or a NaN from finite ones.
 bool computes_floats(UOp root) {
   constexpr OpSet kSelects{Op::WHERE, Op::NEG, Op::MAX, Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::TRUNC};
   return std::ranges::any_of(toposort(root), [](UOp u) {
@@ -57,7 +57,7 @@ SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> 
     for (const NamedArray& a : usual->inputs) num_elements_ += a.array.size();
 }
 
-// Returns the numbers from which elements are drawn; with `is_wild`, also those near the limits of the dtype.
+// Returns the numbers from which elements are drawn; with `is_wild`, also unusual ones, such as very small ones.
 std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
   std::vector<Const> out;
   if (dtypes::is_bool(d)) return {Const(false), Const(true)};

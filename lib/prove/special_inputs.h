@@ -19,8 +19,8 @@ class SpecialInputs {
   SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                 std::vector<std::map<std::string, std::string>> points);
 
-  // Returns the inputs of draw `number`, which must be less than num_draws(), and the arrays that the AST stores for
-  // them; nullopt if no input changes, or the AST may be undefined for them.
+  // Returns the trial of draw `number`, which must be less than num_draws(); nullopt if its inputs are of no use, for
+  // example because the AST may be undefined for them.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
     return stage_runner_.default_trial() && num_elements_ <= kMaxElements ? input_points_.size() + kNumDraws : 0;

@@ -114,7 +114,8 @@ class StageChecker {
     search_seconds_left_ -= thread_seconds() - begin;
   }
 
-  // Refutes those of the suspects that make the stages first..last compute something else for the inputs of `t`.
+  // Refutes those of the suspects that make the stages first..last compute something else for the inputs of `t`; the
+  // first possible one if that is not known. Returns true if one is refuted.
   template <class Code>
   bool refute_causes(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
                      const StageTrial& t, const std::string& difference, const Code& result) {
@@ -165,7 +166,7 @@ class StageChecker {
     return false;
   }
 
-  // Runs the linear list in REF, because no proof covers it. Returns true if the list is right at sample inputs.
+  // Runs the recorded linear list in REF, because no proof covers it. Returns true if it is right at sample inputs.
   bool check_linear_list() {
     if (stages().empty()) return false;
     const auto difference = runner_.difference_from_ast(history_.linear_list(), kTrials);
@@ -175,7 +176,7 @@ class StageChecker {
     return false;
   }
 
-  // Returns true if both sides are integers that are computed only from loops. REF runs all iterations of these loops.
+  // Returns true if both sides are integers that are computed only from loops.
   bool depends_only_on_loops(const AppliedRewrite& a) {
     const auto pairs = history_.import_sides({a.before, a.after});
     auto is_of_loops = [](UOp u) {
@@ -264,7 +265,7 @@ class StageChecker {
   }
 
   // Returns the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
-  // Returns nullopt if repeating the rewrites does not give the stage's result.
+  // Returns nullopt if repeating the rewrites does not give the stage's result or these graphs.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
     const size_t number = history_.stage_index_of(r.application_index);
     if (number == SIZE_MAX || !replays_exactly(number)) return std::nullopt;

@@ -7,14 +7,14 @@
 
 namespace tgc {
 
-// Runs the graphs after stages, and the linear list, in REF and updates the verdicts: unproven rewrites of right stages
-// become sampled or unknown, unless other inputs refute them; a rewrite or finding of a wrong stage becomes refuted and
-// shows the stored values. With `should_check_stages`, also runs stages if all rewrites are proven. Throws Failure,
-// for example, if the time is over.
+// Runs the graphs after stages, and the recorded linear list, in REF and updates the verdicts: unproven rewrites of
+// right stages become sampled or unknown, unless other inputs refute them; a rewrite or finding of a wrong stage
+// becomes refuted and shows the stored values. With `should_check_stages`, also runs stages if all rewrites are proven.
+// Throws Failure, for example, if the time is over.
 void check_stages(KernelProof& proof, UOp ast, bool should_check_stages);
 
-// Sets a refuted rewrite to unknown if its sides may differ although the stage is right, unless a run of the stage
-// refuted it. Such a rewrite moves elements between loops or, unless check_stages() ran (`has_run`), replaces Invalid
+// Sets refuted rewrites to unknown whose sides may differ although the stage is right, unless a run of the stage
+// refuted them. Such a rewrite moves elements between loops or, unless check_stages() ran (`has_run`), replaces Invalid
 // by a value.
 void mark_isolated_sides_unknown(KernelProof& proof, bool has_run);
 

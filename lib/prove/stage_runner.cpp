@@ -116,7 +116,7 @@ bool StageRunner::can_decide() {
 }
 
 // Trial 0 has the small numbers of make_input_arrays(). In other trials, integers have all magnitudes, except in
-// constrained_inputs(). Arrays that the AST only stores to are filled, too, so that a missing store leaves a wrong
+// constrained_inputs(). Most arrays that the AST only stores to are filled, too, so that a missing store leaves a wrong
 // value.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (stage_trials_.size() <= number) {

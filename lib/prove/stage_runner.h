@@ -32,9 +32,9 @@ class StageRunner {
   // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
 
-  // Compares the graphs before and after a stage with the AST. Returns "" if `result` stores what the AST stores, or
-  // differs in the same way as `input`. Returns the difference if only `result` differs. Returns nullopt if this is
-  // unknown.
+  // Compares the graphs before and after a stage or rewrite with the AST. Returns "" if `result` stores what the AST
+  // stores, or differs in the same way as `input`. Returns the difference if only `result` differs; nullopt if this is
+  // unknown, or if both differ in other ways.
   std::optional<std::string> stage_difference(UOp input, UOp result);
   // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference; nullopt if it is
   // unknown. `most_trials` is the largest number of draws of inputs to try.
@@ -47,8 +47,8 @@ class StageRunner {
     if (!distribution_) distribution_ = make_input_distribution(ast_);
     return *distribution_;
   }
-  // Returns a trial with these inputs, and the arrays that the AST stores for them. Returns nullopt if an operation of
-  // the AST is not defined for them, or if the AST is too large to find out.
+  // Returns a trial with these inputs and, unless the AST is too large for REF, the arrays that the AST stores for
+  // them. Returns nullopt if the AST may be undefined for them, or if REF cannot run it.
   std::optional<StageTrial> stage_trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
   // Does what difference_from_ast() does, for the inputs of `t`. Reports floats as different only if both are finite,
   // and neither rounding nor the order of sums explains the difference.
@@ -83,7 +83,7 @@ class StageRunner {
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_differences_;
 };
 
-// Returns, by the number of each DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides
+// Returns, by the number of each DEFINE_GLOBAL of known size, how many elements its array has when REF evaluates sides
 // of rewrites: large arrays become smaller, and offsets are taken modulo the size.
 std::map<int64_t, int64_t> memory_sizes(UOp ast);
 

@@ -157,9 +157,9 @@ void add_terms(UOp u, int64_t factor, LinearIndex& out) {
   }
 }
 
-// Returns true if different values of the parallel loops always give different elements: each factor is larger than the
-// largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of elements
-// that a store writes at an index.
+// Returns true if different values of the parallel loops always give different elements, because the factor of each is
+// larger than the largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the
+// number of elements that a store writes at an index.
 bool are_indices_disjoint(const LinearIndex& index, int64_t width) {
   std::vector<std::tuple<int64_t, int64_t, bool>> all;
   for (auto& [id, term] : index.terms) {
@@ -196,7 +196,7 @@ StoreTarget store_target_of(UOp store) {
 bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); }
 
 // Enumerates the values of all loops in `index`, also of serial loops. Returns true if different values give different
-// indices.
+// indices; false if not, or if there are too many.
 bool are_indices_disjoint_by_enumeration(UOp index) {
   UOp at = index;
   while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);

@@ -31,8 +31,8 @@ int64_t num_parallel_iterations(UOp root);
 UOp find_store_race(UOp root);
 
 // Returns an AFTER of shared memory that depends on a store to this memory without a BARRIER in between: reads then
-// wait for the thread's own stores, but not for those of other threads. Returns the empty UOp if there is none, and
-// for kernels whose groups have one thread.
+// wait for the thread's own stores, but not for those of other threads. Returns the empty UOp if there is none, and for
+// graphs without a SPECIAL that numbers several threads of a group.
 UOp find_missing_barrier(UOp root);
 
 }  // namespace tgc

@@ -10,8 +10,8 @@ namespace tgc {
 // Formats the statistics: one line per rule that was tried, by ascending time in all attempts; the total; the number of
 // rules that were tried and of rules that hit. The line of a rule is:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
-// If the rule has several branches (foldings), a line with its hits follows for each that hit. Here and below, only
-// rules with one of `ops` at their root are listed; an empty set lists all.
+// A line with the hits of each named branch (folding) of the rule that hit follows. Here and below, only rules with one
+// of `ops` at their root are listed; an empty set lists all.
 std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops = {});
 // Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,

@@ -20,8 +20,8 @@ const std::vector<CatalogRuleSet>& rule_catalog();
 
 struct CatalogRule {
   const Rule* rule;
-  // the stages that have the rule on at least one target, with default settings or with one of kSettingsVariants in
-  // rule_catalog.cpp; "linear" for a rule that is applied after the last stage
+  // the stages that have the rule, also in a nested rule set, on at least one target, with default settings or with one
+  // of kSettingsVariants in rule_catalog.cpp; also "linear" for the rules of pm_split_ends
   std::vector<std::string_view> stages;
   // in the result of catalog_rules(set, inside): the name of the set in `inside` that has the rule; empty for a rule of
   // `set`, and in the results of other functions

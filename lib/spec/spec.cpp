@@ -90,7 +90,7 @@ std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
     } catch (const Failure&) {
       failed = true;
     }
-    // if no rule answered, hit.rule is a rule that matched the node but declined
+    // if no rule answered, hit.rule may be a rule that matched the node but declined
     if (!(answer == yes)) return SpecViolation{nodes[i], i, answer || failed ? hit.rule : nullptr};
   }
   return std::nullopt;
