@@ -1,12 +1,12 @@
-// Compiler backends behind compile(). They throw RejectedSource if the source does not compile, and another Failure if
-// the compiler itself does not work.
+// Compiler backends behind compile(). They throw RejectedSource if the compiler fails on the source, and another
+// Failure if a compiler or library is missing.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
 
 namespace tgc {
 
-// Thrown when the compiler, or a check before it, rejects the source.
+// Thrown when the compiler fails on the source, or a check before it rejects the source.
 class RejectedSource : public Failure {
  public:
   using Failure::Failure;
@@ -43,7 +43,7 @@ std::string compile_cuda_by_clang(const CompileJob& job, OutputForm form);
 // Returns bytes that read_metal_code() decodes (metal/metal.h). Throws Failure unless `what` is Artifact::Binary.
 std::string compile_metal_by_clang(const CompileJob& job, Artifact what);
 
-// Throws RejectedSource with the compiler's message if the compilation failed.
+// Throws RejectedSource with the engine's message if `made` is not ok.
 template <class T>
 T result_or_throw(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);

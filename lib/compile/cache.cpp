@@ -150,8 +150,8 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink_to_limit();
 }
 
-// If the cache exceeds its limit, evicts the least recently used entries until it has at most 3/4 of the limit. Also
-// removes temporary files of crashed writers.
+// Removes old temporary files and, if the cache exceeds its limit, the least recently used entries, down to 3/4 of the
+// limit. Does nothing while another process does so.
 void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
   if (!lock.is_held()) return;

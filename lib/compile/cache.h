@@ -20,7 +20,7 @@ class CompileCache {
 
   // Returns the cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit:
   // TGC_CACHE_MB MiB (default 512). TGC_CACHE=0 or TGC_CACHE_MB=0 disables the cache, and so does a missing HOME if no
-  // other variable names a folder. Throws Failure if TGC_CACHE_MB is invalid.
+  // other variable names a folder. Throws Failure if the cache is not disabled and TGC_CACHE_MB is invalid.
   static CompileCache& shared_cache();
 
   bool is_enabled() const { return limit_bytes_ > 0; }

@@ -114,8 +114,8 @@ bool needs_no_compiler(const CompileJob& job, Artifact what) {
 
 std::atomic<bool> fault_was_seeded = false;
 
-// Records whether the fault changes the code of a job. Setting `max_passes` makes both compilations take the same path,
-// so that only the fault can make a difference.
+// Sets fault_was_seeded if the fault changes the code of the job. With `max_passes` set, the LLVM engine compiles C
+// without the fault, too.
 void record_fault_effect(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
   job.max_passes = INT64_MAX;

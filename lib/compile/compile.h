@@ -58,7 +58,7 @@ inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "sel
 Result<CompileJob> make_compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
 
 // Compiles a job through the cache; binaries of OpenCL platforms are not cached. If the source does not compile, the
-// Diag has the compiler's message, the offending line, and the file in which the source was kept.
+// Diag has the compiler's message and, where possible, the offending line and the file in which the source was kept.
 Result<std::string> compile(const CompileJob& job, Artifact what);
 Result<std::string> compile_without_cache(const CompileJob& job, Artifact what);
 

@@ -5,8 +5,9 @@
 
 namespace tgc {
 
-// Runs `compiler` on the job in a worker process (in this process in a sanitizer build). Throws what `compiler` throws,
-// including RejectedSource, or a Failure that names the kernel if the worker died or exceeded the job's time limit.
+// Runs `compiler` on the job in a worker process (in this process in a sanitizer build). Throws RejectedSource if
+// `compiler` does, and another Failure for any other error. If the worker dies or runs out of time, the message names
+// the kernel.
 std::string compile_by_worker(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 

@@ -46,7 +46,7 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using WordReplacements = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words outside of strings and comments; a word may contain a dot and end with "()". Removes
+// Replaces whole words outside of strings and comments; a word may contain a dot or end with "()". Removes
 // /* comments */, because their lines may look like preprocessor directives. `in_comment`: whether the line begins and,
 // on return, ends inside of such a comment.
 std::string replace_words(std::string_view line, const WordReplacements& words, bool& in_comment) {
@@ -99,8 +99,8 @@ Diag preprocessor_error(size_t number, std::string_view line) {
           .expected = "the source after the preprocessor, as `clang -E` or `nvcc -E` prints it"};
 }
 
-// Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure
-// unless it is a known pragma, includes a known header, or defines a macro of one line without parameters.
+// Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure for
+// a directive that is not supported.
 std::string convert_directive(std::string_view line, size_t number, WordReplacements& words, bool& in_comment) {
   std::string_view rest = trimmed_line(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed_line(rest.substr(word.size())); };

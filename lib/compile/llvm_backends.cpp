@@ -1,4 +1,4 @@
-// The flags of C, HIP and AMD's LLVM IR follow tinygrad's compiler_{cpu,amd}.py.
+// The flags of C, HIP and AMD's LLVM IR follow tinygrad's runtime/support/compiler_*.py.
 #include <sys/utsname.h>
 
 #include <algorithm>

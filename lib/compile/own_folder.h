@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Creates the folder `path` and its parents if they are missing, and makes it private (mode 0700). Fails if it cannot
-// be made, or if `path` is anything but a folder of this user.
+// Creates the folder `path` and its parents if they are missing, and denies other users access to it. Fails if that is
+// impossible, or if `path` is anything but a folder of this user.
 Status make_private_folder(const std::string& path);
 
 // Saves a program's source for the user to inspect and returns its path, in the folder "kept" of the compile cache or,

@@ -25,13 +25,14 @@ struct KernelResources {
   std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
   std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame
   std::optional<uint32_t> code_bytes;
-  // CPU: width of the widest vectors that the kernel computes with or, if it only moves data, moves; 0: scalar code
+  // CPU: width in bits of the widest vectors that the kernel computes with or, if it has no float or vector arithmetic,
+  // moves; 0: scalar code
   std::optional<uint32_t> vector_bits;
   uint32_t max_threads = 0;  // maximum threads of a work group, as the compiled code states them; 0: not stated
 };
 
-// Compiles the source, unless `uses_cache` is set and it was compiled before, and returns the resources of its kernels,
-// in the order of the compiler's report. Fails as compile() does, and for Metal.
+// Compiles the source, through the cache if `uses_cache` is set, and returns the resources of its kernels, in the order
+// of the compiler's report. Fails as compile() does, and for Metal.
 Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool uses_cache = true);
 
 // Read assembly for AMD GPUs, the output of `ptxas -v`, and assembly for CPUs with .stack_sizes and spill comments.

@@ -248,7 +248,7 @@ class SeccompFilter {
   void add_rule(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add_rule(action, name);
   }
-  // The first rule of the call whose conditions hold decides. Does nothing if libseccomp does not know the call.
+  // The first rule of the call whose conditions hold decides. Does nothing if this machine has no such call.
   void add_rule(uint32_t action, const char* name, std::vector<ArgumentCondition> when = {}) {
     if (int number = seccomp_syscall_resolve_name(name); number >= 0)
       rules_[uint32_t(number)].push_back({std::move(when), action});

@@ -84,8 +84,8 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Does not raise SIGPIPE if the worker is dead. Returns false if the worker is dead, or if not all bytes are sent at
-// the current deadline.
+// Does not raise SIGPIPE if the worker is dead. Returns false if sending fails, or if not all bytes are sent at the
+// current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -199,8 +199,8 @@ size_t count_group_processes(pid_t group) {
   return out;
 }
 
-// If `child` is set, stops after `timeout` seconds without progress, at the current deadline, or if the child's process
-// group has more than kMaxGroupProcesses processes.
+// If `child` is set, a wait for bytes ends after `timeout` seconds without progress (0: no limit), at the current
+// deadline, or if the child's process group has more than kMaxGroupProcesses processes.
 class ChannelReader {
  public:
   explicit ChannelReader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})

@@ -87,8 +87,8 @@ struct ContainOptions {
 // The worker sends the result of `body` as its only answer; call receive_answer() to get it.
 Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body);
 
-// Runs `body` in a worker and returns its result, or a Diag that says how the worker died. If a worker started and
-// `worker_exit` is not null, sets `*worker_exit`, to WorkerExit{} if the worker sent an answer.
+// Runs `body` in a worker and returns its result, or an error if the worker cannot start or dies. If a worker started
+// and `worker_exit` is not null, sets `*worker_exit`, to WorkerExit{} if the worker sent an answer.
 Result<std::string> run_in_sandbox(const std::function<Result<std::string>(Worker&)>& body,
                                    const ContainOptions& options = {}, WorkerExit* worker_exit = nullptr);
 

@@ -20,8 +20,9 @@ class GpuMemory {
  public:
   explicit GpuMemory(uint64_t limit) : limit_bytes_(limit) {}
   ~GpuMemory();
-  // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails. An inaccessible guard zone
-  // follows each allocation. It is about as large as the allocation, but at least 64 KiB and at most 16 MiB.
+  // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails or `bytes` is 0. An
+  // inaccessible guard zone follows the pages of each allocation. It is about as large as the allocation, but at least
+  // 64 KiB and at most 16 MiB.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);
   bool contains(uint64_t address, uint64_t bytes) const;

@@ -39,7 +39,7 @@ class Array {
  public:
   Array() = default;
   // Creates an array of zeros. Throws Failure if the dtype or shape is invalid, if the array is too large, or if the
-  // deadline passes.
+  // deadline passes while a large array is zeroed.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // The array is in memory that is shared with forked child processes.
   static Array allocate_shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }

@@ -1,5 +1,5 @@
-// Compares arrays with reference values. A float passes if |actual - expected| <= atol + rtol * |expected|, or if it is
-// within the tolerance in ulp; NaN equals NaN, and infinities equal themselves. Integers and bools must be equal.
+// Compares arrays with reference values. Finite floats pass if |actual - expected| <= atol + rtol * |expected|, or if
+// they are within the tolerance in ulp; NaN equals NaN, and an infinity only itself. Integers and bools must be equal.
 #pragma once
 #include <optional>
 #include <string>
@@ -55,7 +55,7 @@ struct Comparison {
   // number of elements beyond the tolerance whose values depend on rounding or on behavior that C leaves undefined
   int64_t num_left_out = 0;
   int64_t num_explained_by_rounding = 0;  // number of elements beyond the tolerance whose differences rounding explains
-  // true if time ran out in the recheck, which finds the elements that depend on rounding
+  // true if elements differ and time ran out in the recheck, which finds the elements that depend on rounding
   bool is_recheck_incomplete = false;
 
   bool has_passed() const { return num_different == 0; }

@@ -28,7 +28,7 @@ void fill_wide_range(Array& array, uint64_t seed, std::string_view name, FloatKi
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
 // call with the previous `turn` ended. For integers of n bits, 1 replaces a number that is not whole, or whose
-// magnitude is at least 2**(min(n, 53) - 1). Bools are random.
+// magnitude is at least 2**(min(n, 53) - 1); a negative number wraps if they are unsigned. Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign `sign`, which is 1 or -1, and replaces zeros, denormals and the least integer by another

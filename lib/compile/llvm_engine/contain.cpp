@@ -20,7 +20,7 @@ __attribute__((constructor(101))) void install_bad_alloc_handler() {
   llvm::install_bad_alloc_error_handler(throw_bad_alloc);
 }
 
-// Installs LLVM's signal handlers only while a compilation runs, because kernels in this process use other handlers.
+// Installs LLVM's handlers for signals and fatal errors only while LLVM works, because this process may have others.
 class CrashHandlers {
  public:
   CrashHandlers() {

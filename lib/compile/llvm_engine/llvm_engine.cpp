@@ -1,6 +1,6 @@
-// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors LLVMCompiler of tinygrad's
-// runtime/support/compiler_cpu.py: parse, verify, default<O2>, then emit position-independent code at the default
-// optimization level of code generation; for huge sources, with fewer passes and without optimization.
+// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors tinygrad's LLVMCompiler:
+// parse, verify, default<O2>, then emit position-independent code at the default optimization level of code generation.
+// Huge sources get fewer passes, and code generation without optimization.
 #include "lib/compile/engines.h"
 
 #include <llvm/AsmParser/Parser.h>

@@ -1,6 +1,6 @@
 // Limits which of LLVM's optional passes run, and lists them, to bisect for a wrong pass; and seeds faults. Passes are
 // numbered from 1 in the order in which they run: optimization first, then code generation. As with `opt
-// -opt-bisect-limit=N`, each run of a pass on a function, loop or module has its own number.
+// -opt-bisect-limit=N`, each run of a pass has its own number.
 #pragma once
 #include <llvm/ADT/Any.h>
 #include <llvm/IR/Module.h>

@@ -1,5 +1,5 @@
 // Compiles Metal for this computer's CPU with clang. ThreadSanitizer's instrumentation calls a function such as
-// `__tsan_read4` before every memory access; lib/emulate/metal defines these functions and checks the address.
+// `__tsan_read4` before a memory access; lib/emulate/metal defines these functions and checks the address.
 #include <algorithm>
 
 #include "lib/compile/backends.h"

@@ -14,8 +14,8 @@ Space parse_space(CodeBuilder& b);
 void set_address(CodeBuilder& b, const Operand& o, Space space, Op& op);
 
 // The addresses of an access. `num_checked_bytes`, in the functions below: the number of bytes that are checked in each
-// lane of a load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads
-// three floats at the end of an array as four, which is harmless on a GPU.
+// lane of a load from global memory (in the templates, 0 stands for all). A vector load may check fewer bytes than it
+// reads, because NVRTC reads three floats at the end of an array as four, which is harmless on a GPU.
 struct LaneAddresses {
   alignas(64) uint64_t host[kNumLanes];  // inactive lanes have the address of an active lane
   bool is_contiguous = false;         // true only if lane i's address is lane 0's plus i times the access's size

@@ -56,7 +56,7 @@ class CodeBuilder {
 
   void emit_op(Op op);
   // Emits `op` with operand 0 as its destination, of type `result`, and the next ones as its sources a, b and c, of the
-  // types `sources`. Throws Failure if a modifier or another operand is left.
+  // types `sources`. Throws Failure if a modifier is left, or if the operands do not match.
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands: it writes the registers `outs` and reads `ins`.
   void emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);

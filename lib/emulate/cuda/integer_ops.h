@@ -50,8 +50,8 @@ struct FloatFlags {
 };
 FloatFlags read_float_flags(CodeBuilder& b);  // accepts the modifiers in any order
 
-// Emits the current instruction, whose modifiers `flags` and type the caller has consumed. Throws Failure if `op` does
-// not support `type` with `flags`.
+// Emits the current instruction, whose modifiers `flags` and type the caller has consumed. Throws Failure if the
+// instruction is malformed or not supported.
 void emit_float(CodeBuilder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

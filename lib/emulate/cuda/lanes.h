@@ -48,8 +48,8 @@ void apply_ternary(Warp& w, const Op& o) {
   write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// run_with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null unless `bits` is 16, 32 or
-// 64. run_with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
+// run_with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits. run_with_register returns f(0),
+// where 0 has the C++ type of a register of integer type `t`. Both return null for other sizes than 16, 32 and 64 bits.
 template <class F>
 OpFunction run_with_unsigned(unsigned bits, F f) {
   switch (bits) {

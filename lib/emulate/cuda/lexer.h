@@ -1,4 +1,4 @@
-// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000".
+// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "1.5".
 #pragma once
 #include <cstdint>
 #include <string_view>

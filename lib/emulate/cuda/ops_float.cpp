@@ -61,8 +61,8 @@ struct SingleOp {
   }
 };
 
-// Halves are computed as floats, except fma, which adds in double and rounds the sum to odd, so that rounding it again
-// is correct.
+// Most operations on halves and bfloat16 compute in float. fma adds in double and rounds the sum to odd, so that
+// rounding it again is correct.
 struct HalfCodec {
   static float decode_float(uint16_t h) { return half_to_float(h); }
   static uint16_t encode_float(float x) { return float_to_half(x); }

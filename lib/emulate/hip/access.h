@@ -19,9 +19,9 @@ inline const MemoryRange* find_range(const Wave& w, const Op& o, uint64_t from, 
 }
 [[noreturn]] void throw_scalar_load_fault(const Wave& w, const Op& o, uint64_t from);
 
-// Computes the host addresses of the access `o` (vector register a, scalar base c, offset). Throws a KernelFault if a
-// lane accesses memory out of bounds, reads LDS bytes that were never stored, or races. Does not check flat accesses
-// for races if one of the lanes accesses LDS or private memory.
+// Computes the host addresses of the access `o` (vector register a, scalar base c, offset). Throws a KernelFault if an
+// active lane accesses memory out of bounds or reads LDS bytes that were never stored and, with a race detector, if it
+// races. Does not check flat accesses for races if one of the lanes accesses LDS or private memory.
 template <Space kSpace>
 void resolve_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to);
 

@@ -55,7 +55,8 @@ class CodeObject {
 };
 
 // Returns the length in bytes of the 64-bit ELF file at `image`, at most 64 MiB, or 0 if `image` is no such file.
-// Trusts the file's headers, because hipModuleLoadData has no length parameter.
+// Trusts the file's headers, because hipModuleLoadData has no length parameter, and assumes that it ends with the
+// program or section headers, as lld's files do.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

@@ -1,6 +1,6 @@
-// Runs a Metal kernel, compiled for the host's CPU, on one host thread. The kernel's threads run one after another. At
-// a barrier or a SIMD-group function a thread waits on its own fiber; threads that never wait share one stack. Memory
-// accesses are checked first; those to the thread's own stack only for alignment.
+// Runs a Metal kernel, compiled for the host's CPU, on one host thread. The kernel's threads run one after another. A
+// thread that waits at a barrier or a matrix product keeps its fiber; a thread that ends leaves its fiber to others.
+// Memory accesses are checked first; those to the thread's own stack only for alignment.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -72,8 +72,8 @@ typedef tgc_half tgc_half16 __attribute__((ext_vector_type(16)));
 TGC_HALF(exp2) TGC_HALF(log2) TGC_HALF(sin) TGC_HALF(sqrt) TGC_HALF(trunc)
 )";
 
-// Source prefix for kernels with images, which become buffers. The source defines IMAGE_w, IMAGE_h and IMAGE_half for
-// each image (lib/run/recorded_source.h). An access outside of an image reads 0 or does nothing.
+// Source prefix for kernels with images, which become buffers. The source defines NAME_w, NAME_h and NAME_half for an
+// image NAME (lib/run/recorded_source.h). An access outside of an image reads 0 or does nothing.
 constexpr std::string_view kImagesAsBuffers = R"(#ifdef half
 #undef half
 #define TGC_HALF_IS_MACRO

@@ -34,8 +34,8 @@ void RefBuilder::for_each_register(const VirtualOp& v, Visit visit) const {
     for (const MemoryAccess::LaneAxis& axis : lane_axes_[size_t(v.immediate)]) visit(axis.stride), visit(axis.extent);
 }
 
-// Removes two kinds of copies in each stretch: a copy of an accumulator that does not change before the copy's last
-// use, and a copy that assigns a value used nowhere else (the value is then computed in the destination).
+// Removes copies within a stretch. Uses of a copy become uses of the copied accumulator if that keeps its value until
+// the last one; a value that is only copied is computed in the copy's destination.
 void RefBuilder::remove_copies() {
   CopyRemoval copies{std::vector<uint32_t>(virtual_registers_.size()), std::vector<bool>(instructions_.size()),
                      std::vector<CopyRemoval::CopyUse>(virtual_registers_.size()),
@@ -94,7 +94,7 @@ void RefBuilder::replace_accumulator_copies(CopyRemoval& copies, size_t from, si
 }
 
 // If instruction `at` copies a value that was computed shortly before, in the same stretch, and that nothing else uses,
-// computes the value in the copy's destination.
+// computes the value in the copy's destination, unless an instruction between them uses the destination.
 void RefBuilder::assign_in_place(CopyRemoval& copies, size_t at) {
   const VirtualOp& v = instructions_[at];
   if (!is_plain_copy(v) || copies.use_counts[size_t(v.a)] != 2) return;

@@ -50,7 +50,7 @@ using OpPow = decltype([]<class T>(T a, T b, UndefinedOpCounts& notes) {
   return out;
 });
 
-// tinygrad's threefry2x32 (uop/decompositions.py). x and key hold two 32-bit halves each.
+// tinygrad's threefry2x32. x and key hold two 32-bit halves each.
 using OpThreefry = decltype([](uint64_t x, uint64_t key, UndefinedOpCounts&) {
   static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);

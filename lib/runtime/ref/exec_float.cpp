@@ -1,4 +1,4 @@
-// Operations on two floats. Powers are computed in double and rounded once.
+// Operations on two floats. Powers are computed in double.
 #include "lib/runtime/ref/exec_lanes.h"
 #include "lib/runtime/ref/numeric.h"
 

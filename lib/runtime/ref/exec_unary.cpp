@@ -13,7 +13,7 @@ using OpNegInt = decltype([]<class T>(T a, UndefinedOpCounts&) { return wrapping
 using OpNeg = decltype([](auto a, UndefinedOpCounts&) { return -a; });
 using OpRecip = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(1) / a; });
 using OpTrunc = decltype([](auto a, UndefinedOpCounts&) { return std::trunc(a); });
-// exp2, sin and log2 are computed in double and rounded once
+// exp2, sin and log2 are computed in double
 using OpExp2 = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(std::exp2(double(a))); });
 using OpSin = decltype([]<class T>(T a, UndefinedOpCounts&) { return T(std::sin(double(a))); });
 using OpRoundF16 = decltype([](auto a, UndefinedOpCounts&) { return round_f16(a); });

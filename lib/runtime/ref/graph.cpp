@@ -157,7 +157,7 @@ class GraphLowering {
     lowered_values_.leave_lanes();
   }
 
-  // Also finds the nodes that are equal in all lanes: those that depend on no SPECIAL, range or memory.
+  // Also finds nodes that are equal in all lanes: constants, definitions, and pure ops of them.
   std::vector<UOp> find_specials_and_uniform_nodes() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};
@@ -219,7 +219,7 @@ class GraphLowering {
   }
 
   // Reduces a vector to n results: result i combines `each` consecutive elements with op, starting from before[i] if
-  // `before` is not empty (devectorizer.py horizontal_reduce).
+  // `before` is not empty.
   LoweredValue combine_elements(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const LoweredValue& in = lowered_values_.value_of(u.src(0));
     if (in.size() < n * each) throw_cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");

@@ -53,10 +53,10 @@ class LanePlan {
   // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
   // there would be only one, or few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
   std::vector<LoopLevel> plan_levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if there are
-  // at least 8, no range's size depends on another range, the ranges inside the outermost one have fewer than
-  // kEnoughLanes iterations, and `body` has neither WMMA nor STORE. The elements are still combined one after the
-  // other.
+  // Plans the loop nest of a reduction whose results take one element each per iteration. The iterations become lanes
+  // if there are at least 8, no range's size depends on another one of `ranges`, the ranges inside the outermost one
+  // have fewer than kEnoughLanes iterations, and `body` has neither WMMA nor STORE. The elements are still combined one
+  // after the other.
   std::vector<LoopLevel> plan_reduce_levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Returns the DEFINE_REGs that `body` uses and that are used outside, too, if `ranges` contains thread ranges: each
   // thread needs its own copy, which starts with the value from outside.

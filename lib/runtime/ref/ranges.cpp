@@ -113,7 +113,8 @@ std::vector<UOp> KernelRanges::body_nodes(UOpSpan roots, const RangeSet& ranges)
   return out;
 }
 
-// Returns, for each node that `roots` need, those of `ranges` that are open on some path from a root to the node.
+// Returns, for nodes that depend on one of `ranges`, those of `ranges` that are open on some path from a root to the
+// node.
 std::unordered_map<UOp, RangeSet> KernelRanges::open_ranges_by_node(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;
