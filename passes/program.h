@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-// The cost of one launch. Each count is an expression if the kernel has symbolic sizes.
+// The cost of one launch. A count may be an expression if the kernel has symbolic sizes.
 struct Estimates {
   Sint ops;  // arithmetic operations
   Sint lds;  // bytes loaded and stored, outside registers

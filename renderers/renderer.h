@@ -11,16 +11,14 @@
 namespace tgc {
 
 // Returns the source that tinygrad prints for `list` (a result of make_linear_list) and `target`. Returns an error if
-// `list` is empty, or has a node that the renderer cannot print or a name that would be code, or if TGC_FAULT is
-// malformed.
+// the list cannot be rendered, for example because it is empty or a name would be code, or if TGC_FAULT is malformed.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
 // Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which
 // is compiled and run only with --allow-custom (lib/support/limits.h).
 Status check_custom_nodes(std::span<const UOp> list);
 
-// The lines of the source that one node printed; the first line is 1. `num_lines` is 0 for a node that prints no lines
-// of its own.
+// The lines of the source that one node printed; the first line is 1. `num_lines` is 0 if the source has no such lines.
 struct SourceLineRange {
   size_t first_line = 0, num_lines = 0;
 };

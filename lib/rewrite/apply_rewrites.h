@@ -16,9 +16,10 @@ enum class VisitOrder : uint8_t {
 };
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
-// the rewrites form a cycle or nest too deep, or if a node cannot be made. Adds the replaced keys to `applied` (may be
-// null); with VisitOrder::NodeFirst, adds only some of them. `retyped` (may be empty) is called with each rebuilt node
-// that has a source of another dtype than before and is not a key; it returns the node to use instead.
+// this fails, for example because the rewrites form a cycle or the graph is too deep. Adds the replaced keys to
+// `applied` (may be null); with VisitOrder::NodeFirst, adds only some of them. `retyped` (may be empty) is called with
+// each rebuilt node that has a source of another dtype than before and is not a key; it returns the node to use
+// instead.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {

@@ -8,7 +8,8 @@ namespace tgc {
 
 using pat::PatNode;
 
-// A pattern in which one alternative of each any_of and one order of the sources of each node are chosen.
+// A pattern in which one alternative of each any_of and one order of the sources of each node are chosen, except below
+// an `each`.
 struct PatternChoice {
   const PatNode* pattern;
   std::vector<PatternChoice> children;

@@ -28,7 +28,7 @@ struct FaultSpec {
   // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
   uint64_t application_number = 1;
   Kind kind = Kind::Kernel;
-  // for a list A,B,...: the faults B,..., which have no `other_faults` themselves
+  // for a list A,B,...: the faults B,...
   std::vector<FaultSpec> other_faults = {};
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
@@ -83,8 +83,8 @@ class ShortcutFault : public ShortcutTrial {
 // Record that a fault was requested, and that it was seeded. extract_fault_warnings compares the two.
 void record_requested_fault(const FaultSpec& spec);
 void record_seeded_fault(const FaultSpec& spec);
-// Returns the new warnings since the last call: about requested faults that were never seeded, and about applications
-// that made a node without a value.
+// Returns the new warnings since the last call: about requested faults that are not seeded, and about seeded faults
+// that could not change the node.
 std::vector<std::string> extract_fault_warnings();
 
 }  // namespace tgc

@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// Starts recording. Call it before the first matcher is made, because matcher_rules() omits the rules of older
-// matchers.
+// Starts recording. Call it before the first matcher is made, because matchers add their rules to matcher_rules() when
+// they are made.
 void record_rule_events();
 
 namespace detail {
@@ -39,7 +39,7 @@ bool was_rule_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_rule_checked(const Rule& rule);
 
-// True if the rule may decline a node that its pattern matches: its last folding has guards or is a function.
+// True if the rule may decline or, in lib/spec, reject a node that its pattern matches.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
 // Returns the rules of all matchers made since recording began, sorted by id; copies, as rule sets may be destroyed.

@@ -24,7 +24,7 @@ class RuleStats;
 // sets are numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried
 // on the node, without the rules that read a context.
 
-// The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
+// The rules of one matcher that are left to try on nodes that one particular set of rules already declined.
 struct RemainingRules {
   const Matcher* remaining_matcher;
   // number of the set to store in the node once all rules of `remaining_matcher` have declined it, too; 0 if the set

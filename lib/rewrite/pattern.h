@@ -8,7 +8,7 @@
 //   node(Op::GEP, x)     matches a GEP with exactly these sources; node(op) matches the op with any sources
 //   any_len(op, x)       matches a node of this op whose first sources match these patterns
 //   leaf_node(op)        matches a node of this op without sources
-//   each(op, x)          matches a node of this op with any number of sources, all of which match x
+//   each(op, x)          matches a node of this op whose sources all match x; at least one source if x is a name
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
 //   any_of(p, q), or_casted(p), or_after(p)    match one of several alternatives, which are tried in order
 //

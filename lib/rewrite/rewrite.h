@@ -36,13 +36,14 @@ struct RewriteOptions {
   const RuleSet* bpm = nullptr;  // rules to apply bottom-up in the same rewrite; requires bottom_up == false
 };
 
-// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws one, if the
-// rewrite does not end, or if the deadline passed. Also throws a Failure if the graph is of another release than
-// tinygrad 0.12.0, unless a fast path finds that no rule can apply.
+// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if the rewrite fails, does
+// not end, or passes the deadline. Also throws a Failure if the graph is of another release than tinygrad 0.12.0,
+// unless a fast path finds that no rule can apply.
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites `sink` and each node under it. Returns (node, result) pairs in toposort order, reversed if bottom-up. The
-// rewrites share one cache of results (ops.py:graph_rewrite_map). Throws a Failure in the cases of graph_rewrite().
+// rewrites share one cache of results (ops.py:graph_rewrite_map). Throws a Failure as graph_rewrite() does, and always
+// for a graph of another release.
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
@@ -50,8 +51,8 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
 void try_rules_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if the rewrite
-// does not end. If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried
-// first on every node. If no pair of `replacements` has two different nodes, returns `u` and applies no rules.
+// fails or does not end. If `rules` is set, it must end with the rules of substitute_rules(). If no pair of
+// `replacements` has two different nodes, returns `u` and applies no rules.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
@@ -76,8 +77,8 @@ class SubstituteContext {
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
-// Receives the events of all rewrites in one graph, which has at most one observer. The events of a nested rewrite are
-// reported between the begin and end of the outer rewrite.
+// Receives the events of the rewrites in one graph, which has at most one observer. The events of a nested rewrite in
+// this graph are reported between the begin and end of the outer rewrite.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;

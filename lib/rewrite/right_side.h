@@ -3,11 +3,11 @@
 //
 //   x, x + y, where(c, x, y)    make the nodes that the same expressions match in patterns (pattern.h); a literal
 //                               becomes a constant with the dtype of the operand next to it
-//   x - y, -x                   become x + -y and x * -1, as in UOps
+//   x - y, -x                   become x + -y and x * -1 (for a bool, x != true), as in UOps
 //   fold(c1 * c2)               a number, computed from the values of constants; it becomes a constant with the dtype
 //                               of the operand next to it. The operators are Python's on numbers, except that / and %
-//                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and /,
-//                               the last two of integers; ceil and floor return integers
+//                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and / of
+//                               integers; ceil and floor return integers
 //   fold<f>(x, c)               the number that the function f returns for these nodes
 //   vmin(x), vmax(x)            numbers: the bounds of a node
 //   count(x), num_src(x)        numbers: the element count of a node's dtype, and its number of sources

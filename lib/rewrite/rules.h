@@ -17,7 +17,7 @@
 //
 // The rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation order. A rule
 // declines if each of its foldings has a guard that fails or a function that returns the empty UOp; then the rule's
-// next alternative is tried. If a function returns the matched node itself, the rule's other alternatives are skipped
+// next alternative is tried. If a right side makes the matched node itself, the rule's other alternatives are skipped
 // and the next rule is tried.
 //
 // How to write a rule: use an expression if the right side makes a fixed number of nodes, because listings can print

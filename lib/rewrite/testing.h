@@ -6,7 +6,7 @@
 //   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
 //   t.check_match_declines("realize", copy, ctx);           // the rule matches `copy` and declines; then inspect ctx
 //   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x to a node that simplifies like y
-//   t.check_all_rules_fired();                          // at the end: every rule and every branch had a check
+//   t.check_all_rules_fired();                          // at the end: every rule name and every branch had a check
 //
 // A check of a rule tries only the rules of one name, on one node: no other rules of the set, and no nodes below it.
 // check_rewrite() applies the whole set to a graph.
@@ -92,7 +92,8 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Checks that each rule of the set and each named branch passed check_rule, check_branch or check_match_declines.
+  // Checks that check_rule, check_branch or check_match_declines was called for the name of each rule of the set, and
+  // check_rule or check_branch for each named branch.
   void check_all_rules_fired() { check_all_rules_fired({&rule_set_}); }
   void check_all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;

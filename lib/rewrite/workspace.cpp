@@ -8,9 +8,9 @@ namespace tgc {
 
 namespace {
 
-// Returns the rule applications of one turn of the cycle: from the last application back to the previous one to the
-// same node. If `start` is set, the visit of `start` led to `start` again, so the nodes of the visit stack from `start`
-// on form the cycle; then only applications to these nodes are returned.
+// Returns the recent rule applications; if the node of the last one was rewritten before, only those after that, which
+// are one turn of the cycle. If `start` is set, the visit of `start` led to `start` again, so the nodes of the visit
+// stack from `start` on form the cycle; then only applications to these nodes are returned.
 std::vector<RewriteWorkspace::RewriteHit> last_cycle(const RewriteWorkspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent_hits[(w.num_hits - 1 - k) % RewriteWorkspace::kMaxRecentHits]; };
   std::vector<UOp> visited;

@@ -61,7 +61,7 @@ struct RewriterDataAccess {
 //
 //   the epoch number   the slot has the node's result
 //   the run number     the current run has queued or begun the node's visit, but the result is not known yet
-//   another number     the slot was written by an earlier run and is ignored
+//   another number     the slot is ignored
 //
 // Each run has a new run number. Runs with the same rules may share an epoch number, and so their results; otherwise,
 // each rewrite takes a new epoch number.
@@ -125,8 +125,8 @@ struct RewriteWorkspace {
   }
 };
 
-// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
-// alternate, and the nodes that they rewrote last, limited to the visit of `start` if it is set.
+// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why` and the last rule
+// applications, limited to the visit of `start` if it is set.
 [[noreturn]] void fail_endless_rewrite(const RewriteWorkspace& w, std::string_view stage, std::string_view why,
                                        UOp start);
 

@@ -75,7 +75,7 @@ class Graph {
   const Settings& settings() const { return settings_; }
 
   // The tinygrad release that made this graph. Only a graph of 0.12 has shapes, devices, axes and bounds, and can be
-  // rewritten or checked by specifications.
+  // rewritten by graph_rewrite() or checked by specifications.
   Release release() const { return release_; }
   void set_release(Release release) { release_ = release; }
   bool is_foreign() const { return release_ != Release::v0_12; }

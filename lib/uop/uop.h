@@ -154,7 +154,7 @@ class UOpSpan : public std::span<const UOp> {
   UOpSpan(const UOp (&list)[N]) : span(list, N) {}
 };
 
-// The least and the greatest value that a node can have (ops.py:_min_max).
+// Bounds on the values of a node (ops.py:_min_max).
 struct Bounds {
   Const min, max;
 };

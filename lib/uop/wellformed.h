@@ -15,7 +15,7 @@ namespace tgc {
 inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 
 // Returns true if tinygrad 0.12.0 has the op, and a node with the op may have this number of sources and this arg.
-// Readers must check this before they make a node, because other code reads sources and args without checks.
+// Readers must check this before they make a node, because other code relies on it.
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
 // Returns an error such as "Ops.STORE with 1 source, needs 2 or more". Returns "" if has_structure is true.

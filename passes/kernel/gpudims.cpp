@@ -38,7 +38,7 @@ bool do_dims_fit(const LaunchDims& dims, const LaunchLimits& limits) {
 }
 
 // Multiplies neighbouring dims until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). Returns the
-// original dims if this is impossible or if one of them is symbolic.
+// original dims if this fails or if one of them is symbolic.
 LaunchDims group_dims(const LaunchDims& original, const LaunchLimits& limits) {
   if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
   LaunchDims dims = original;
@@ -64,8 +64,8 @@ Int smallest_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if
-// such a dim is symbolic or has no factor to move.
+// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if it
+// finds no factor to move, or for a symbolic dim that may be too large.
 LaunchDims split_dims(const LaunchDims& original, const LaunchLimits& limits) {
   if (do_dims_fit(original, limits)) return original;
   LaunchDims dims = original;

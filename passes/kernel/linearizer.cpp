@@ -218,7 +218,7 @@ class TuplizeOrder {
   int cache_shift_;
 };
 
-// Returns how often a node runs: the product of the sizes of its ranges.
+// Returns how often a node runs at most: the product of the maximum sizes of its ranges.
 Int run_count_of(UOp u) {
   Int count = 1;
   for (UOp r : ranges_of(u)) count *= r.vmax().to_int() + Int(1);

@@ -93,7 +93,7 @@ const RuleSet& load_store_folding();  // merges accesses of neighbouring element
 // splits accesses into the target's widths, addresses images by pixel; context: const Target
 const RuleSet& correct_load_store();
 
-// The stage "early movement ops": an INDEX of a movement op or of a pointer becomes an INDEX of the buffer
+// The stage "early movement ops": an INDEX of a movement op or of a pointer INDEX becomes an INDEX of the buffer
 // (tinygrad codegen/__init__.py).
 const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
 const RuleSet& early_movement_ops();
@@ -111,10 +111,10 @@ const RuleSet& pm_render();                  // vectors and masked loads -> the 
 // Returns the rules of the stage "devectorize" for the setting DEVECTORIZE.
 const RuleSet* devectorize_stage(const KernelJob& job);
 
-// The stage "lower all index dtypes": expressions of dtype index become int32, or, except variables and SPECIALs, int64
-// if their bounds require it (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between
-// lowered sources and users that are not lowered yet. The casts move towards the users, until a user such as a
-// comparison, INDEX or SINK removes them.
+// The stage "lower all index dtypes": expressions of dtype index become int32, or, except variables and SPECIALs, a
+// wider dtype if their bounds or operands require it (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks
+// the border between lowered sources and users that are not lowered yet. The casts move towards the users, until a user
+// such as a comparison, INDEX or SINK removes them.
 const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();
 

@@ -124,8 +124,8 @@ bool varies_in_reduce(UOp index) {
 }
 
 // If the buffer of a value is much larger than the buffers that the value reads, replaces the value's buffer by a local
-// one. The local buffer keeps the axes that index a local buffer inside the value, or whose new index varies in a
-// REDUCE range. Other axes are substituted.
+// one; by the value if the local buffer has no axes. The local buffer keeps the axes that index a local buffer inside
+// the value, or whose new index varies in a REDUCE range. Other axes are substituted.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
   for (UOp b : cost.buffers) in = in + size_of(b);

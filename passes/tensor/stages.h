@@ -54,11 +54,11 @@ UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
 UOp device_number_in(UOp u);                               // the variable _device_num below `u`; else the empty UOp
-// Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure if `u` is on
-// one device, or if the number of devices does not divide the axis.
+// Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure unless `u` is
+// on several devices, whose number divides the axis.
 UOp shard(UOp u, int64_t axis);
-// Pads each device's part along `axis` with zeros to the whole size (UOp._unshard). Throws Failure if `u` is on one
-// device.
+// Pads each device's part along `axis` with zeros to the whole size (UOp._unshard). Throws Failure unless `u` is on
+// several devices.
 UOp unshard(UOp u, int64_t axis);
 
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()

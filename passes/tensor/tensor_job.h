@@ -24,7 +24,7 @@ struct TensorJob {
   UOp normalized_sink = {};
   // pairs of a node of `original_sink` (input buffer, unique constant or bound variable) and its normalized node
   Substitution input_buffers = {};
-  // Returns the BUFFER of `original_sink` that was normalized to `buffer`; `buffer` itself if a stage made it.
+  // Returns the BUFFER of `original_sink` that was normalized to `buffer`; `buffer` itself if there is none.
   UOp original_buffer(UOp buffer) const;
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
   // set by "multi_pm": the sink without MULTIs, and the replacements

@@ -120,8 +120,8 @@ bool optimize_matvec(Scheduler& k) {
   return false;
 }
 
-// If the kernel has few outputs, makes groups of 16 threads share a reduce, because most threads would be idle
-// otherwise.
+// If the kernel has few outputs, tries to make groups of 16 threads share a reduce, because most threads would be idle
+// otherwise. Returns true if the kernel has a GROUP_REDUCE axis.
 bool group_reduce(Scheduler& k) {
   if (k.target().has_local && num_upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})

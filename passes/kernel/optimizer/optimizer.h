@@ -55,7 +55,8 @@ struct ActionLimits {
   bool should_include_padto = false;  // BEAM_PADTO: include PADTO actions
   bool should_include_nolocals = false;  // NOLOCALS: include the NOLOCALS action
   int64_t tc = 1;            // TC: 0 off, 1 on, 2 split the axes for a tensor core but emit no WMMA
-  // TC_OPT, the second number of the arg of a TC. The TC opt pads axes only if this number is 2.
+  // TC_OPT, the second number of the arg of each TC action except the first, whose number is 0. The TC opt pads axes
+  // only if this number is 2.
   int64_t tc_opt = 2;
 };
 

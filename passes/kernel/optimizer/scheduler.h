@@ -70,7 +70,7 @@ class Scheduler {
   Scheduler(UOp ast, const Target& target);
   Scheduler(Scheduler&&) = default;
   Scheduler& operator=(Scheduler&&) = default;
-  Scheduler copy() const;  // in the copy, the ids of new axes begin after the largest axis id of the AST
+  Scheduler copy() const;  // in the copy, the ids of new axes begin after the largest first id of an axis
 
   UOp ast() const { return ast_; }
   Graph& graph() const { return ast_.graph(); }

@@ -21,7 +21,7 @@ UOp op_as_float(UOp x) {
   return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::bfloat16);
 }
 
-// Packs each operand of a CDNA tensor core, eight fp8 values, into one uint64.
+// Packs A and B of a CDNA tensor core, of eight fp8 values each, into one uint64 each.
 UOp pack_fp8_operands(UOp x) {
   DType in = x.src(0).dtype();
   if (x.dtype() != dtypes::float32.vec(4) || (in != dtypes::fp8e4m3.vec(8) && in != dtypes::fp8e5m2.vec(8))) return {};
