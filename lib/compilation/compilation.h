@@ -20,7 +20,7 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct CompilationSpec {
-  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU, or for a kernel of a tensor graph the device of its first buffer.
+  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU, or for a kernel of a tensor graph target_of_device() of its first buffer.
   std::string target = {};
   std::string opts = {};  // opts as text, "[Opt(...)]"; empty: those of the AST, else the optimizer chooses
   // For the result of a stage: whether the optimizer, and the stages that depend on it, run. Ignored for an AST, for
@@ -65,7 +65,7 @@ class Compilation {
   const StageRow* input_stage() const;  // the stage that made the input; null if the input names none or is an AST
   // the row that ran last; before the first row runs, input_stage(), or the row "linear" if the input is a linear list
   const StageRow* last_row() const;
-  // the row that run_step() will run; null if all rows have run, or after run_step() failed
+  // the row that run_step() will run; null if there is none, or after run_step() failed
   const StageRow* next_row() const;
 
   // ---- running
@@ -94,8 +94,8 @@ class Compilation {
   Sha256 schedule_key();                   // tinygrad's key of the schedule cache; call it after schedule()
   double schedule_seconds() const;
   const TensorJob& tensor_job() const;
-  // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
-  // not kernels. After schedule(), several threads may call kernel(), because each kernel has its own Graph.
+  // ---- kernels of a tensor graph: the items of the schedule whose AST is a SINK. Item 3 of the schedule of NAME is
+  // named NAME.3. After schedule(), several threads may call kernel(), because each kernel has its own Graph.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
   std::string kernel_target(size_t number);

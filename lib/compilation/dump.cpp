@@ -161,7 +161,7 @@ class GraphDumper {
   }
 
   // Returns for each kernel the index of the first equal kernel, whose texts are copied; or the kernel's own index if
-  // kernels are compiled one at a time, or in formats where text_with_name() cannot replace names.
+  // is_sequential(), or in formats where text_with_name() cannot replace names.
   std::vector<size_t> find_equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = is_sequential() || plan_.format == GraphFormat::Json || plan_.format == GraphFormat::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;

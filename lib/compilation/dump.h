@@ -16,7 +16,7 @@ struct DumpPlan {
   bool dumps_changed_graphs = false;
   bool dumps_only_input = false;
   bool is_self_describing = false;    // name the stage in each text of a graph or list, if the format can
-  bool explains_fusion = false;       // append to a schedule why each kernel is separate (fusion.h)
+  bool explains_fusion = false;       // explain why each kernel of a schedule is separate (fusion.h)
   std::optional<GraphFormat> format = {};  // unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};
   unsigned num_threads = 1;

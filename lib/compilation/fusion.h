@@ -22,9 +22,10 @@ void add_storage_cost(StorageReason& reason, size_t buffers, bool has_buffer_red
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.
 std::string recorded_fusion_text(const GoldenRecord& record);
 
-// Returns a paragraph for each schedule item of tensor graph `c`: the value that it stores, why, which items read it,
-// and what would fuse them. Schedules a copy of the graph. Fails as schedule() does. Source in tinygrad:
-// schedule/indexing.py (pm_generate_realize_map, run_rangeify), schedule/rangeify.py (remove_bufferize, pm_limit_bufs).
+// Returns a paragraph for each schedule item of tensor graph `c`. As far as it is known, it says which value the item
+// stores, why, which items read it, and what would fuse them. Schedules a copy of the graph, and fails if that fails.
+// Source in tinygrad: schedule/indexing.py (pm_generate_realize_map, run_rangeify), schedule/rangeify.py
+// (remove_bufferize, pm_limit_bufs).
 Result<std::string> fusion_text(const Compilation& c);
 
 }  // namespace tgc

@@ -69,15 +69,15 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- graphs as they are read
   // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
   virtual bool accepts_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
-  // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
-  // an option does not fit the graph, if --from names no stage, or if the graph's own stage seems misspelt.
+  // Completes `in`, which was read from a file: sets GraphInfo::settings. --from sets GraphInfo::stage of a graph of
+  // 0.12.0. Fails if an option does not fit the graph, or for a stage's name that is unknown or seems misspelt.
   Result<InputGraph> finish_input(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports a kernel if the CompileOverrides
   // say so. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
   // `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports the kernel `in` if it is of another release than 0.12.0. If the kernel cannot be imported, returns `in`
-  // with ImportFacts::import_error set. Fails if the options do not fit the graph.
+  // with ImportFacts::import_error set. Fails if an option or setting is invalid or does not fit the graph.
   Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling
@@ -86,7 +86,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that the user's tinygrad makes of `in`, a kernel's AST or a tensor graph of its own release.
-  // Fails without --live, or if tinygrad cannot make the record.
+  // Fails without --live, for an input or option that does not fit, or if tinygrad makes no record.
   virtual Result<GoldenRecord> record_of_input(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which a live tinygrad made of a graph of `file`. Imports a kernel if the
   // CompileOverrides say so.

@@ -105,8 +105,8 @@ class LiveCompiler : public GraphCompiler {
  private:
   const TinygradFacts& facts() const { return tinygrad_->facts().value_or_throw(); }
 
-  // Returns the recorded settings that this tinygrad has, overridden by --set. Throws Failure if a --set is malformed
-  // or names a setting that this tinygrad does not have.
+  // Returns the recorded settings that this tinygrad has, overridden by --set. Throws Failure if a --set does not fit
+  // this tinygrad, or if it does not start.
   SettingValues settings_of_question(const GoldenSettings& recorded) const {
     GoldenSettings out;
     for (auto& [name, value] : recorded)

@@ -12,9 +12,8 @@
 //       if (r.depth == row.own_depth()) ...             // a rewrite of the stage itself
 //     }
 //     UOp first_half = pipeline->replay_rewrites(row, row.own_rewrites().size() / 2, false);
-// auto other = pipeline->pipeline_without_rewrite(*culprit); // compiles again without this rewrite; see
-// Ability::LeaveOut
 //   }
+//   auto other = pipeline->pipeline_without_rewrite(*culprit);  // compiles again, if it has Ability::LeaveOut
 #pragma once
 #include <functional>
 #include <memory>
@@ -64,8 +63,7 @@ class Pipeline {
     const GoldenStage* recorded_stage = nullptr;
 
     bool changes_graph() const { return !(result == input); }
-    // Returns the smallest depth of the rewrites, which is that of the rewrites that the stage itself made. It is above
-    // 0 if a rule of another graph rewrite runs the stage. Returns 0 if there are no rewrites.
+    // Returns the smallest depth of the rewrites, 0 if there are none. Rewrites of this depth count as the stage's own.
     int own_depth() const;
     std::vector<const Rewrite*> own_rewrites() const;
   };

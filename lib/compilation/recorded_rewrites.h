@@ -1,8 +1,9 @@
 // Reads the rewrites that `tinygrad_export.py --rewrites` recorded, and sends them as trace events. The format is JSON:
 // {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into the
-// record's stages. `place` is the file and line of the rule in tinygrad or, for a stage's substitution, of its call.
-// `before` and `after` are indices into "nodes", which has nodes in the graph JSON format. `depth` is the number of
-// rules that were running; older recordings lack it. "texts" has the source lines at the places.
+// record's stages, or their number for a rewrite after the last stage. `place` is the file and line of the rule in
+// tinygrad or, for a stage's substitution, of its call. `before` and `after` are indices into "nodes", which has nodes
+// in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it. "texts" has the
+// source lines at the places.
 #pragma once
 #include <span>
 #include <string_view>
@@ -28,8 +29,8 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
 std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record, std::span<const Rewrite> rewrites);
 
 // Sets Rewrite::is_discarded of the rewrites of one stage that tinygrad certainly discarded: all, if the stage changed
-// nothing; else those nested in the last rule that ran, if this rule declined. Sets none if `result` is empty, that is,
-// unknown.
+// nothing; else those after its last own rewrite, nested in rules that then declined. Sets none if `result` is empty,
+// that is, unknown.
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 
 // Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order.

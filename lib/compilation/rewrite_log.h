@@ -1,6 +1,6 @@
 // The rewrite log: the applications of rules in a pipeline. A rewrite has a number: its position among all rewrites of
-// the pipeline, from 1, nested ones included. Compilations of the same graph have the same numbers, up to the first
-// suppressed rewrite, because the native pipeline is deterministic.
+// the pipeline, from 1, nested ones included. If a native compilation is repeated, the numbers are the same up to the
+// first suppressed rewrite, because the native pipeline is deterministic.
 #pragma once
 #include <functional>
 #include <map>
@@ -42,8 +42,9 @@ using AppliedRewrite = Rewrite;
 
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_location; }
 
-// Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
-// up to `whole` are nested in list[whole]. Except in recordings, rewrites by a rule that then declined do not count.
+// Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. The nested rewrites are those
+// from this index up to `whole`. They include those nested in rules that declined just before, if the numbers of nodes
+// do not tell them apart, as in recordings.
 inline size_t first_nested_rewrite(std::span<const Rewrite> list, size_t whole) {
   auto is_part = [&](const Rewrite& a) {
     return a.depth > list[whole].depth && a.num_nodes_before >= list[whole].num_nodes_before;
@@ -59,7 +60,7 @@ struct TopLevelRewrite {
   UOp input;
   bool bottom_up;
   std::vector<size_t> application_indices;  // its rewrites, as indices into RewriteLog::all_rewrites()
-  std::vector<UOp> gated_nodes;             // nodes that a rule left unchanged with all nodes below them
+  std::vector<UOp> gated_nodes;             // nodes that a rule left unchanged with their sources
 };
 
 struct StageRun {

@@ -24,8 +24,8 @@ struct NameChoice {
 // word: "padto (1,) 16".
 size_t end_of_word(std::string_view list, size_t at);
 
-// Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
-// a to b, `a..` from a on, `..b` up to b. Fails for a malformed list or an unknown word.
+// Returns the names of the `choices` that the comma-separated `list` selects, in their order. `a..b` selects from a to
+// b, `a..` from a on, `..b` up to b. Fails for a malformed list or an unknown word.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 

@@ -22,7 +22,7 @@ struct StageRow {
   std::string_view extension = {};  // empty for a graph, whose format decides
   std::string_view help_text = {};  // empty for a recorded stage, see purpose_of_stage()
   // The NN in KERNEL.NN.STAGE.EXT. Counts from 1 for tensor stages and the schedule, and from 1 for kernel stages and
-  // outputs. 0 for the AST.
+  // outputs. 0 for the AST. For a recorded stage, see recorded_stage_row().
   size_t position_in_level = 0;
   // The pointer for `kind` is set, if there is one; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
@@ -57,8 +57,8 @@ const StageRow& get_stage_row(StageRow::Kind kind);
 const StageRow& get_stage_row(StageKind kind);
 const StageRow& get_stage_row(OutputKind kind);
 
-// Returns the rule set that the row applies for `target` (ignored for tensor rows) with the settings of `graph`; null
-// if the row does not apply a rule set.
+// Returns JobStage::rules of the row for `target` (ignored for tensor rows) with the settings of `graph`; null if the
+// row has none.
 const RuleSet* rules_of_row(const StageRow& row, const Target& target, Graph& graph);
 
 // Returns the rows for which `wanted` returns true, in the form that select_stages() takes.

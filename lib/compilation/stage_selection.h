@@ -36,7 +36,7 @@ class StageSelection {
   std::string word_for_row(const StageRow& row) const;
   void mark_matched_word(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which `offered` returns true; an empty
-  // list selects all. Fails if the list is malformed, or has a word that names none of these rows.
+  // list selects all. Fails if the list is malformed or has an unknown word.
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
   // Returns true if the last select_rows() with a non-empty list failed.
   bool has_unknown_stage() const { return has_unknown_stage_; }

@@ -82,8 +82,8 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
 // Returns the input for time_graph(). Fails if the graph cannot be printed.
 Result<TimedInput> make_timed_input(const InputGraph& in, const CompilationSpec& job);
 
-// Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if a step fails,
-// other than the renderer.
+// Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if the graph cannot
+// be read or compiled, but ignores errors of the renderer.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

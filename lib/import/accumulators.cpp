@@ -23,9 +23,9 @@ size_t first_ended_source(UOp u) {
 
 }  // namespace
 
-// Sets enclosing_ranges_. In a group reduction, each thread stores a partial sum to local memory, and the END of this
-// store ends the group range. An accumulator, another BUFFER, then sums up all partial sums. tinygrad orders this
-// accumulator after the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must
+// Sets enclosing_ranges_. In a group reduction, each thread stores a partial result to local memory, and the END of
+// this store ends the group range. An accumulator, another BUFFER, then combines all partial results. tinygrad orders
+// this accumulator after the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must
 // leave it out (is_outside_range()).
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;

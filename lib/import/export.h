@@ -10,7 +10,7 @@ struct ExportedGraph {
 };
 
 // Returns a graph of `release` that computes the same as the kernel AST under `root`. Fails if `release` is older than
-// 0.13, or if a node has no counterpart.
+// 0.13, or if a node cannot be exported.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
 // Returns the graph under `root`, a node of `graph`, as a graph of `release`: unchanged, imported,

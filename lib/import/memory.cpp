@@ -367,9 +367,9 @@ void store_word(Importer& im, const ValueElement& word, UOp value, std::vector<U
 }  // namespace
 
 namespace {
-// Returns true if `source` only orders `u`, a LOAD or STORE of 0.11: it is a range or a node without a value. Outside
-// of a linear list, returns false for the ranges of a STORE, which the imported STORE keeps, and throws Refusal for a
-// node without a value, because the order would be lost.
+// Returns true if `source` only orders `u`, a LOAD or STORE: in 0.11, if it is a range or a node without a value.
+// Outside of a linear list, returns false for the ranges of a STORE, which the imported STORE keeps, and throws Refusal
+// for a node without a value, because the order would be lost.
 bool is_ordering_source(Importer& im, UOp u, UOp source) {
   if (u.graph().release() != Release::v0_11 || !(source.dtype() == dtypes::void_ || source.is(Op::RANGE))) return false;
   if (!im.is_list && source.dtype() == dtypes::void_) throw Refusal{"it is ordered by its sources"};

@@ -15,7 +15,7 @@ struct TensorMemory {
   int64_t num_elements = 0;    // of a buffer on several devices: of all devices together
   int64_t num_devices = 1;     // each device has an equal part of the elements, in the order of the devices
   bool is_replicated = false;  // each device holds the same content
-  // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty for other arrays
+  // the BUFFER, PARAM, DEFINE_GLOBAL or (for sides and pairs) common value with this content; empty for other arrays
   UOp buffer = {};
   std::optional<size_t> view_of = {};  // the larger array of which this array is a part
   int64_t view_offset = 0;             // where the part begins, in bytes
@@ -31,7 +31,7 @@ struct TensorKernel {
 struct TensorOutput {
   size_t memory_index = 0;  // index into TensorProgram::memories
   std::vector<int64_t> shape;
-  UOp buffer;  // the BUFFER or PARAM with this content; empty if the output is a value
+  UOp buffer;  // the BUFFER, PARAM or DEFINE_GLOBAL with this content; empty if the output is a value
   // index of the source of the sink with this value; set only with TensorImportOptions::should_output_values
   std::optional<size_t> source_index = {};
 };
@@ -70,9 +70,9 @@ bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK
 Result<UOp> inline_calls(UOp root);
 
 // Both sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
-// second those of `after`: an element for each device, each iteration of `loops` and each element of the side. Common
-// sources of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their
-// values. Two stores are compared by the content of their buffer.
+// second those of `after`: an element for each device, each iteration of `loops` and each element of the side. Where
+// possible, common reductions, copies and stored values are input arrays, because the rewrite must be right for all of
+// their values. Two stores are compared by the content of their buffer.
 struct TensorSidesProgram {
   TensorProgram program;
   bool have_same_shapes = false;  // the sides have equal shapes
@@ -90,7 +90,8 @@ struct TensorPairsProgram {
 };
 // Pairs the values of `before` and `after`, the graphs before and after that stage. Stored values are input arrays. The
 // loops around a store and the movement ops below it define the place at which a value is computed. `stages` are the
-// STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
+// STAGEs that the rewrites made around nodes of `before`. A value without a known counterpart may have no pair. Fails
+// if the graphs cannot be compared.
 Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                                const TensorVariables& variables);
 

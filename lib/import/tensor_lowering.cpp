@@ -272,8 +272,8 @@ void TensorLowering::lower_node(UOp u) {
   value_depths_[u] = 0;
 }
 
-// A reduction of a value that is itself computed with a loop at each use must be stored, because nested loops multiply.
-// Adds other nodes that need a loop to `looping_values_`.
+// Returns true for a reduction of a value that is itself computed with a loop at each use, if the reduction can be
+// stored: nested loops multiply. Adds other nodes that need a loop to `looping_values_`.
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
   const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return looping_values_.contains(s); });

@@ -24,7 +24,7 @@ class TensorFacts {
   // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
   int64_t num_devices(UOp u) const { return facts_of_node(u).num_devices; }
   bool reads_memory(UOp u) const { return facts_of_node(u).reads_memory; }
-  // Returns the RANGEs that are open at `u`: `u` depends on them, and neither `u` nor a node below ends them.
+  // Returns the RANGEs that are open at `u`: `u` depends on them, and not only by nodes that end them.
   const std::vector<UOp>& loops_of_node(UOp u) const { return facts_of_node(u).loops; }
 
   // Returns nullopt if the value of `u` is no constant integer.
@@ -160,7 +160,7 @@ class TensorLowering {
   // ---- calls of kernels (tensor_calls.cpp)
   struct CallArgument {
     size_t memory;
-    UOp buffer;  // the BUFFER or PARAM below the argument; empty if it is a value
+    UOp buffer;  // the BUFFER, PARAM or DEFINE_GLOBAL below the argument; empty if it is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
   using StoredArrays = std::map<UOp, size_t, CompareById>;  // by buffer: its content after a call

@@ -77,7 +77,8 @@ TensorLowering::ElementPoint TensorLowering::source_point(UOp u, const ElementPo
   return out;
 }
 
-// Splits the axes into the smallest groups of equal sizes on both sides, so that few divisions are needed.
+// Splits the axes of both sides into the smallest groups with equal numbers of elements, so that few divisions are
+// needed.
 TensorLowering::AxisIndices TensorLowering::place_before_reshape(const AxisIndices& place, const Sizes& to,
                                                                  const Sizes& from) {
   AxisIndices out(from.size());

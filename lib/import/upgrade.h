@@ -71,7 +71,7 @@ Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);
 Value make_load(Importer& im, UOp u);
-// Returns true if an access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's.
+// Returns true if an access of dtype `number` spans several integers of `buffer`, because its pointer was cast.
 bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
 // ---- order, loops and custom code (control.cpp)

@@ -53,7 +53,8 @@ int64_t num_elements_in(const Sizes& shape);
 // Returns the shape to which both broadcast: aligned right, axes of size 1 are repeated. Throws Failure if the shapes
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
-// Broadcasts `value`, which has no view, to `shape`, and returns the elements. Throws Failure if the shapes do not fit.
+// Broadcasts `value`, which has no view, to `shape`, and returns the elements. Throws Failure if the shapes do not fit,
+// Refusal for too many elements.
 CheckedList<ValueElement> broadcast_to(const Value& value, const Sizes& shape);
 
 // Return x + y and x * factor, without a node for 0 + y, x + 0 and x * 1.

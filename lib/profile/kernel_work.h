@@ -64,8 +64,8 @@ KernelFigures figures_of_run(const Profile& profile, size_t run_index, const std
 // Returns the figures as lines of text; "" if nothing is known.
 std::string figures_text(const Profile& profile, size_t run_index, const KernelFigures& figures);
 
-// Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix
-// instruction, the wave's operations divided by 32.
+// Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a WMMA of 16x16x16,
+// the wave's operations divided by 32.
 double flops_per_lane(std::string_view assembly);
 // Returns true for instructions of the vector unit, and for accesses to memory by lanes: global, local, flat, private,
 // buffer and image.

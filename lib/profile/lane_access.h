@@ -15,7 +15,7 @@ struct LaneAccess {
   uint32_t num_lanes = 0;
   uint32_t lane_bytes = 0;
   uint32_t num_cache_lines = 0;
-  uint32_t fewest_cache_lines = 0;  // fewest lines that could hold the bytes
+  uint32_t fewest_cache_lines = 0;  // fewest lines for the bytes, if lanes share either all of their bytes or none
   int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 if they differ
   std::vector<int64_t> addresses;    // of the `num_lanes` lanes, in bytes from the buffer's beginning
 };

@@ -137,7 +137,8 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 struct GoldenLine {
   std::string text;
   uint32_t line_number = 0;
-  uint32_t num_same_id = 0;  // number of earlier records with the same id and target
+  // number of earlier records with the same id and target; 0 unless the line begins with these members
+  uint32_t num_same_id = 0;
 
   // Returns `id`; "ID~2" for the second record with its id and target, "ID~3" for the third, and so on.
   std::string make_distinct_id(std::string id) const;

@@ -1,5 +1,5 @@
-// Reads input files, uncompressed or gzip; "-" is standard input. Errors name the file. A rewrites.pkl is read as the
-// recording that rewrite_trace.h makes of it.
+// Reads input files, uncompressed or gzip; "-" is standard input. Errors name the file. LineReader and read_file() read
+// a rewrites.pkl as the recording that rewrite_trace.h makes of it.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -15,7 +15,7 @@ Status for_each_report(const std::vector<std::string>& files, const std::string&
                        const std::function<void(size_t file, const std::string& report)>& take);
 
 // Returns `a` with the counts of `b` added by name, also in nested objects. Ignores the lists of `b`. Throws an
-// exception of the JSON library if a text is malformed or if another value of `b` is no number.
+// exception of the JSON library if a text is malformed or if other values are no numbers.
 std::string add_report_counts(const std::string& a, const std::string& b);
 
 }  // namespace tgc

@@ -38,7 +38,7 @@ GraphInfo read_graph_info(InputKind kind, std::string_view text);
 struct GraphReadReport {
   // option: accept graphs that are not well formed, such as with inconsistent dtypes
   bool accepts_malformed_graphs = false;
-  std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
+  std::string_view producer;           // option: release of a text (not JSON) without a header: "tinygrad 0.14.0"
   std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
   NodePlaces places;
   std::shared_ptr<const Repro> repro;  // of a repro bundle: all but its graph

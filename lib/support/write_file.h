@@ -44,7 +44,8 @@ void remove_staged_files() noexcept;
 // - Writes of a regular file are atomic, except of the files below: the content is written to a temporary file in
 //   the same folder, which commit_file() renames to the final path. A replaced file keeps its permissions and owner.
 //   The new file is synced to disk before it replaces an old one, so that a power failure cannot lose both.
-// - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
+// - Symbolic links are followed, except those in a world-writable sticky folder such as /tmp that belong neither to the
+//   user nor to the folder's owner.
 // - A file is overwritten in place if it has several hard links, cannot be renamed over (a mount), or cannot keep its
 //   owner. The new content is copied into the file once it is complete and the disk has room for it.
 // - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.

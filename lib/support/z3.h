@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. Only one thread at a time may use a
-// session.
+// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 cannot be loaded. Only one thread at a time may
+// use a session.
 class Z3Session {
  public:
   Z3Session();

@@ -10,9 +10,9 @@
 //   lower op               op names equal tgc's except for case
 //   release 0.14           the tinygrad release of the graphs; without this line, the release is "other" (release.h)
 //
-// Sources refer to nodes by position or id. A dtype may be an object: its "name" (or else "scalar", "base" or
-// "dtype"), "count" and "size" are used. An arg may be any JSON. An object whose kind has no `arg` line becomes a
-// record.
+// Sources refer to nodes by id or, if no node has an id, by position. A dtype may be an object: its "name" (or else
+// "scalar", "base" or "dtype"), "count" and "size" are used. An arg may be any JSON. An object whose kind has no `arg`
+// line becomes a record.
 //
 // In the JSON of an `arg` line:
 //

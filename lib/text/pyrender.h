@@ -15,9 +15,9 @@ namespace tgc {
 
 class PyrenderReader;
 
-// Returns the text of the graph under `root`, as the graph's release prints it (uop/ops.py:pyrender in 0.12.0), without
-// a final newline. For 0.12.0, fails if tinygrad's own pyrender fails, for example because shapes do not fit, or if
-// expressions or graphs in args nest too deeply.
+// Returns the text of the graph under `root` without a final newline: for 0.12.0, as tinygrad prints it
+// (uop/ops.py:pyrender), else that of pyrender_open_graph(). For 0.12.0, fails if tinygrad's own pyrender fails, for
+// example because shapes do not fit, or if expressions or graphs in args nest too deeply.
 Result<std::string> pyrender(UOp root);
 
 // As pyrender(), with a comment below each line that would be read as a different node: "# c12 = UOp(...)" states the

@@ -307,8 +307,8 @@ class OpenPyrenderReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), current_sources_)};
   }
 
-  // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, and a text of 0.13 has no
-  // header, the constant is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
+  // Returns the constant for a bare number beside `u`. 0.13 prints constants on a device so: they are on u's device or,
+  // if `u` has none and the text has no header, on the first device read so far.
   UOp constant_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, const_arg(dtype, number));

@@ -15,7 +15,7 @@ struct NodePlace {
   size_t offset;  // in bytes, from 0
 };
 using NodePlaces = std::vector<NodePlace>;
-// Returns 0 if the position of the node is unknown.
+// Returns 0 if no place has nodes up to `id`.
 size_t offset_of_node(const NodePlaces& places, uint32_t id);
 
 // `offset` is where the text of the node begins: a statement, a line of a listing or tree, a JSON object or a UOp(...).

@@ -66,8 +66,8 @@ class Layout {
 
  private:
   // Puts each node below its sources and not above its earlier row. With should_keep_known_nodes, known nodes keep
-  // their rows. Then new nodes are put above the known nodes that depend on them, unless these are in row 0, and may
-  // not be below their sources.
+  // their rows. Then new nodes are put above the known nodes that depend on them, unless these are in row 0, even if
+  // they are then not below their sources.
   void assign_rows() {
     int32_t* nearest_user = workspace_.allocate_array<int32_t>(input_.num_nodes, INT32_MAX);
     int32_t* fixed_user = workspace_.allocate_array<int32_t>(input_.num_nodes, INT32_MAX);

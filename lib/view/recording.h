@@ -27,7 +27,7 @@ struct RecordedGraph {
   bool is_runtime_kernel = false;            // true for a kernel of tinygrad's runtime, which no schedule has
   std::vector<int64_t> item_indices;
   int64_t schedule_index = -1;  // index of the graph with the kernel's recorded schedule, or -1
-  std::string schedule_json;         // JSON of the schedule_json of a recorded tensor graph, or empty
+  std::string schedule_json;         // the result of recorded_schedule_json(), or empty
   double measured_seconds = 0;  // shortest time of a kernel that was run alone, or 0
   std::string bisect_json;      // the result of BisectReport::json(), or empty
   std::string proof_json;       // the result of proof_marks_json() in lib/prove, or empty

@@ -60,8 +60,8 @@ std::string RecordingWriter::events_json() const {
   return json_object([&](JsonWriter& json) { event_writer_->write_events(json); });
 }
 
-// Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. Omits the arg of a SINK, which
-// has the kernel's name.
+// Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. Omits tags, and the arg of a
+// SINK, which has the kernel's name.
 std::string RecordingWriter::hash_structure() const {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
