@@ -40,11 +40,13 @@ class WaitCycleLog : public ApplicationLog {
     if (!result && unfinished_replacements_.empty()) unfinished_replacements_ = std::move(open_replacements_.back());
     open_replacements_.pop_back();
   }
-  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
-    ApplicationLog::apply_rule(hit, before, after, cost);
+  void on_rule_applied(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
+    ApplicationLog::on_rule_applied(hit, before, after, cost);
     open_replacements_.back().try_emplace(before, after, all_rewrites().size());
   }
-  void rebuild_node(UOp before, UOp after) override { open_replacements_.back().try_emplace(before, after, size_t(0)); }
+  void on_node_rebuilt(UOp before, UOp after) override {
+    open_replacements_.back().try_emplace(before, after, size_t(0));
+  }
 
   // Searches for a path from a node back to itself. A node's successor on a path is its replacement or, if the node was
   // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no

@@ -28,7 +28,7 @@ class CancelWatcher : public StageObserver, public RewriteObserver {
   using RewriteObserver::begin_rewrite, RewriteObserver::end_rewrite;
   void begin_compilation(Compilation& c) override { set_observer(c.graph(), this); }
   void end_compilation(Compilation& c) override { set_observer(c.graph(), nullptr); }
-  void apply_rule(const RuleHit&, UOp, UOp, RuleCost) override {
+  void on_rule_applied(const RuleHit&, UOp, UOp, RuleCost) override {
     if (session_.is_cancelled()) throw Failure("cancelled");
   }
 

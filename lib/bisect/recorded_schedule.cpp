@@ -129,7 +129,7 @@ std::string not_compared_text(const ModelReport& run) {
   return out;
 }
 
-std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
+std::string methods_text_of_wrong_kernels(const GoldenRecord& record, const ModelReport& run) {
   std::set<size_t> numbers = run.wrong_kernels;
   if (!run.order_report.order_faults.empty())
     numbers = {run.order_report.order_faults[0].first_kernel, run.order_report.order_faults[0].second_kernel};
@@ -273,7 +273,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   report.notes = run.notes;
   for (auto& [name, source] : run.variables) report.variables.insert(name);
   report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
-  if (in.record) report.origin_text = methods_of_kernels(*in.record, run);
+  if (in.record) report.origin_text = methods_text_of_wrong_kernels(*in.record, run);
   if (!run.order_report.order_faults.empty())
     return set_order_verdict(v, run.order_report.order_faults[0], run, report);
   if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);

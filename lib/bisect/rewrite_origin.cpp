@@ -23,10 +23,10 @@ class OriginTracer : public TraceConsumer {
     for (UOp u : toposort(input, [&](UOp s) { return !methods_.contains(s); }))
       if (!methods_.contains(u)) methods_[u] = {};
   }
-  void apply_rule(int, const TraceRule& rule, UOp before, UOp after, TraceCost) override {
+  void on_rule_applied(int, const TraceRule& rule, UOp before, UOp after, TraceCost) override {
     if (!is_discarded(rule)) inherit_methods(before, after);
   }
-  void rebuild_node(int, UOp before, UOp after) override { inherit_methods(before, after); }
+  void on_node_rebuilt(int, UOp before, UOp after) override { inherit_methods(before, after); }
 
  private:
   void inherit_methods(UOp before, UOp after) {

@@ -17,8 +17,8 @@ class FaithfulShortcut : public ShortcutTrial {
            : previous_trial_       ? previous_trial_->choose_way(shortcut, usual)
                                    : usual;
   }
-  void report_made_nodes(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
-    if (previous_trial_) previous_trial_->report_made_nodes(shortcut, way, result);
+  void review_result(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
+    if (previous_trial_) previous_trial_->review_result(shortcut, way, result);
   }
 
  private:

@@ -284,8 +284,8 @@ void RecordedTraceSender::send_rewrites(std::span<const Rewrite> matches, int de
     }
     if (!is_whole) return;
     assign_node_numbers(matches[i].before), assign_node_numbers(matches[i].after);
-    stage_consumer_->apply_rule(depth, trace_rule_of(matches[i]), matches[i].before, matches[i].after,
-                                {first_made_node_number, next_number_});
+    stage_consumer_->on_rule_applied(depth, trace_rule_of(matches[i]), matches[i].before, matches[i].after,
+                                     {first_made_node_number, next_number_});
     send_rebuilt_nodes(rebuilt, ++count, depth);
   }
 }
@@ -293,7 +293,7 @@ void RecordedTraceSender::send_rewrites(std::span<const Rewrite> matches, int de
 void RecordedTraceSender::send_rebuilt_nodes(const RewriteRebuilder& of, size_t behind, int depth) {
   for (auto [before, after] : of.behind(behind)) {
     assign_node_numbers(before), assign_node_numbers(after);
-    stage_consumer_->rebuild_node(depth, before, after);
+    stage_consumer_->on_node_rebuilt(depth, before, after);
   }
 }
 

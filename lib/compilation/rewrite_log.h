@@ -121,10 +121,10 @@ class RewriteLog : public RuleApplicationObserver, public RewriteObserver {
     open_rewrite_names_.push_back(name);
   }
   void end_rewrite(std::string_view, UOp) override { open_rewrite_names_.pop_back(); }
-  void gate_node(UOp node) override {
+  void on_node_gated(UOp node) override {
     if (open_rewrite_names_.size() == 1) top_rewrites_.back().gated_nodes.push_back(node);
   }
-  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
+  void on_rule_applied(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (open_rewrite_names_.size() == 1) top_rewrites_.back().application_indices.push_back(all_rewrites_.size());
     UOp target;
     if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find_replacement(before);

@@ -22,7 +22,7 @@ struct Trial : ShortcutTrial {
   ShortcutWay choose_way(const Shortcut& what, ShortcutWay) override {
     return &what == goes_faithful ? ShortcutWay::Faithful : ShortcutWay::Quick;
   }
-  void report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override {
+  void review_result(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override {
     size_t& count = (way == ShortcutWay::Quick ? quick : faithful)[&what];
     if (&what == faulty && way == faulty_way && count < kMostFaults)
       for (UOp& u : result)

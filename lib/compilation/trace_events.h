@@ -69,10 +69,10 @@ class TraceConsumer {
   // `depth` is the number of graph rewrites around this one, which is 0 if a stage starts it.
   virtual void begin_rewrite(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
   virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if unknown or if the rewrite failed
-  virtual void apply_rule(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {
-  }
-  virtual void rebuild_node(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
-  virtual void gate_node(int /*depth*/, UOp /*node*/) {}
+  virtual void on_rule_applied(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/,
+                               TraceCost /*cost*/) {}
+  virtual void on_node_rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
+  virtual void on_node_gated(int /*depth*/, UOp /*node*/) {}
 
   // Returns the number of a node in the trace.
   uint32_t node_number(UOp u) const {
@@ -105,13 +105,13 @@ class TraceForwarder : public TraceConsumer {
     for (auto* c : trace_consumers_) c->begin_rewrite(rewrite, depth, input);
   }
   void end_rewrite(int depth, UOp result) override { for (auto* c : trace_consumers_) c->end_rewrite(depth, result); }
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    for (auto* c : trace_consumers_) c->apply_rule(depth, rule, before, after, cost);
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+    for (auto* c : trace_consumers_) c->on_rule_applied(depth, rule, before, after, cost);
   }
-  void rebuild_node(int depth, UOp before, UOp after) override {
-    for (auto* c : trace_consumers_) c->rebuild_node(depth, before, after);
+  void on_node_rebuilt(int depth, UOp before, UOp after) override {
+    for (auto* c : trace_consumers_) c->on_node_rebuilt(depth, before, after);
   }
-  void gate_node(int depth, UOp node) override { for (auto* c : trace_consumers_) c->gate_node(depth, node); }
+  void on_node_gated(int depth, UOp node) override { for (auto* c : trace_consumers_) c->on_node_gated(depth, node); }
 
  private:
   std::vector<TraceConsumer*> trace_consumers_;
@@ -136,14 +136,14 @@ class StageFilter : public TraceForwarder {
   void end_rewrite(int depth, UOp result) override {
     if (is_stage_wanted_) TraceForwarder::end_rewrite(depth, result);
   }
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    if (is_stage_wanted_) TraceForwarder::apply_rule(depth, rule, before, after, cost);
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+    if (is_stage_wanted_) TraceForwarder::on_rule_applied(depth, rule, before, after, cost);
   }
-  void rebuild_node(int depth, UOp before, UOp after) override {
-    if (is_stage_wanted_) TraceForwarder::rebuild_node(depth, before, after);
+  void on_node_rebuilt(int depth, UOp before, UOp after) override {
+    if (is_stage_wanted_) TraceForwarder::on_node_rebuilt(depth, before, after);
   }
-  void gate_node(int depth, UOp node) override {
-    if (is_stage_wanted_) TraceForwarder::gate_node(depth, node);
+  void on_node_gated(int depth, UOp node) override {
+    if (is_stage_wanted_) TraceForwarder::on_node_gated(depth, node);
   }
 
  private:
@@ -172,18 +172,18 @@ class TracingRewriteObserver : public RewriteObserver {
     nesting_depth_--;
     if (is_enabled) trace_consumer_.end_rewrite(nesting_depth_, result);
   }
-  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
+  void on_rule_applied(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (!is_enabled) return;
     const Rule& r = *hit.rule;
-    trace_consumer_.apply_rule(nesting_depth_ - 1,
-                               {r.name, short_file_name(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
-                               before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.time_ns});
+    trace_consumer_.on_rule_applied(
+        nesting_depth_ - 1, {r.name, short_file_name(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
+        before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.time_ns});
   }
-  void rebuild_node(UOp before, UOp after) override {
-    if (is_enabled) trace_consumer_.rebuild_node(nesting_depth_ - 1, before, after);
+  void on_node_rebuilt(UOp before, UOp after) override {
+    if (is_enabled) trace_consumer_.on_node_rebuilt(nesting_depth_ - 1, before, after);
   }
-  void gate_node(UOp node) override {
-    if (is_enabled) trace_consumer_.gate_node(nesting_depth_ - 1, node);
+  void on_node_gated(UOp node) override {
+    if (is_enabled) trace_consumer_.on_node_gated(nesting_depth_ - 1, node);
   }
 
  private:

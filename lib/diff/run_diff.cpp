@@ -52,13 +52,13 @@ class NodeMakerRecorder : public RewriteObserver {
   void end_rewrite(std::string_view, UOp) override {
     if (is_recording_) rewrite_path_.pop_back();
   }
-  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
+  void on_rule_applied(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
     for (auto id = cost.num_nodes_before; id < graph_.size(); id++) record_maker(graph_.at(id), hit.rule);
     record_new_nodes(after, hit.rule);  // also nodes that the rule only inserts, such as those of a substitution
   }
-  void rebuild_node(UOp before, UOp after) override {
+  void on_node_rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = is_recording_ ? makers_.find(before) : nullptr) {
       Maker same = *maker;
       if (!makers_.contains(after)) makers_[after] = same;

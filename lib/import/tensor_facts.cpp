@@ -108,7 +108,7 @@ void TensorFacts::detect_op_forms(const std::vector<UOp>& nodes) {
     // EXPAND and REDUCE changed in the same commit
     if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_axes_ = drops_axes(u);
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
-    has_result_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
+    takes_result_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
     // ParamArgs without dtype predate 2026-07-09
     if (field_of_record(u.arg(), "dtype", 1).is_none()) expands_front_axes_ = false;
   }
@@ -198,7 +198,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     case Op::PAD: case Op::SHRINK: {
       Sizes out = numbers_on_first_device(u.src(2));
       if (out.size() != first().size()) throw Refusal{"its shape does not fit"};
-      if (has_result_sizes()) return out;
+      if (takes_result_sizes()) return out;
       const Sizes begin = numbers_on_first_device(u.src(1));
       for (size_t axis = 0; axis < out.size(); axis++)
         out[axis] = u.is(Op::PAD) ? checked_add(out[axis], checked_add(begin[axis], first()[axis]))

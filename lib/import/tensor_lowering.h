@@ -35,12 +35,12 @@ class TensorFacts {
   CheckedList<UOp> index_elements(UOp u) const;
   // The first index of each axis of a SHRINK, or the padding before each axis of a PAD.
   CheckedList<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
-  // Sets expands_front_axes() and has_result_sizes() from a whole graph, because commits between releases may have
+  // Sets expands_front_axes() and takes_result_sizes() from a whole graph, because commits between releases may have
   // forms of the later one.
   void detect_op_forms(const std::vector<UOp>& nodes);
   bool expands_front_axes() const { return expands_front_axes_; }  // EXPAND adds axes before those of its source
   // SHRINK and PAD have the sizes of the result, not the ends (SHRINK) or the padding behind (PAD)
-  bool has_result_sizes() const { return has_result_sizes_; }
+  bool takes_result_sizes() const { return takes_result_sizes_; }
   // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
@@ -66,7 +66,7 @@ class TensorFacts {
   int64_t count_devices(UOp u) const;
 
   Graph& graph_;
-  bool expands_front_axes_ = graph_.release() >= Release::v0_14, has_result_sizes_ = expands_front_axes_;
+  bool expands_front_axes_ = graph_.release() >= Release::v0_14, takes_result_sizes_ = expands_front_axes_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, NodeFacts> facts_;
   mutable std::optional<int64_t> assumed_device_number_;

@@ -40,7 +40,9 @@ GoldenRecord parse_record(const std::string& answer, const CompileQuestion& ques
     if (key == "record") {
       out = std::move(parse_golden_record({std::string(in.skip_any()), 1}, kFile).value_or_throw());
     } else if (key == "error") {
-      out = {.id = question.id, .target = question.target, .ast = question.ast};
+      out = {.id = question.id,
+             .target = question.target,
+             .ast = question.ast.empty() ? question.graph_json : question.ast};
       out->error = in.string();
     } else {
       in.skip_any();

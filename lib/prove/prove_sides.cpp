@@ -235,7 +235,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     r.kind = Kind::Unknown, r.reason = "its sides differ in a sum of Invalid terms", r.counterexample.clear();
   }
   for (auto [r, is_unknown] : is_open)
-    if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
+    if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled, r->counterexample.clear();
 }
 
 // Returns true if only the first and the last index of the loop can be compared.

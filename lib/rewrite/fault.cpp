@@ -186,7 +186,7 @@ UOp FaultOverride::choose_result(const RuleHit& hit, UOp before, UOp after) {
   return after;
 }
 
-void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
+void ShortcutFault::review_result(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
   if (way != ShortcutWay::Quick || what.name != fault_spec_.rule) return;
   std::lock_guard guard(fault_warnings().mutex);
   RequestedFault& expected = fault_warnings().entry_of(fault_spec_);

@@ -73,7 +73,7 @@ class FaultOverride : public RewriteOverride {
 class ShortcutFault : public ShortcutTrial {
  public:
   explicit ShortcutFault(FaultSpec spec) : fault_spec_(std::move(spec)) {}
-  void report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override;
+  void review_result(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override;
 
  private:
   FaultSpec fault_spec_;

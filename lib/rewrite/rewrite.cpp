@@ -178,7 +178,7 @@ class Rewriter {
     UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->rule_stats : nullptr,
                                       override_);
     if (out && reports_events_ && !(out == bottom_up_gate()))
-      observer_->apply_rule(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
+      observer_->on_rule_applied(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
@@ -210,7 +210,7 @@ class Rewriter {
   void enter_node(UOp n) {
     UOp new_n = n;
     if (!apply_bottom_up_rules(new_n)) {
-      if (reports_events_) observer_->gate_node(new_n);
+      if (reports_events_) observer_->on_node_gated(new_n);
       return set_result(n, new_n);
     }
     size_t before = workspace_.stack.size();
@@ -247,7 +247,7 @@ class Rewriter {
   void continue_with_rebuilt(UOp n, UOp new_n) {
     UOp next = rebuild_with_results(new_n);
     inherit_facts(new_n, next);
-    if (reports_events_) observer_->rebuild_node(new_n, next);
+    if (reports_events_) observer_->on_node_rebuilt(new_n, next);
     if (UOp r = result_of(next)) return set_result(n, r);
     bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_of(s) == s; });
     if (!settled || (bpm_ && bpm_->has_rules_for(next.op()) && apply_bottom_up(next))) {
@@ -447,7 +447,7 @@ UOp run_rewrite(UOp u, RewriteState& state, const RuleSet& rules, const RewriteO
       call_with_rewriter(u.graph(), state, rules, options, paths, [&](auto& rewriter) { return rewriter.run(u); });
   if (state.trial) [[unlikely]] {
     auto tell = [&](const Shortcut& what, bool quick) {
-      state.trial->report_made_nodes(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
+      state.trial->review_result(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
     };
     tell(kKnownResults, paths.shared_results != nullptr);
     tell(kTriedRules, paths.skips_tried_rules);

@@ -89,9 +89,9 @@ class RewriteObserver {
     uint32_t num_nodes_before;
     uint64_t time_ns;
   };
-  virtual void apply_rule(const RuleHit& /*hit*/, UOp /*before*/, UOp /*after*/, RuleCost /*cost*/) {}
-  virtual void rebuild_node(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
-  virtual void gate_node(UOp /*node*/) {}                      // a rule returned bottom_up_gate() for the node
+  virtual void on_rule_applied(const RuleHit& /*hit*/, UOp /*before*/, UOp /*after*/, RuleCost /*cost*/) {}
+  virtual void on_node_rebuilt(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
+  virtual void on_node_gated(UOp /*node*/) {}                      // a rule returned bottom_up_gate() for the node
   // `result` is empty if an exception ended the rewrite
   virtual void end_rewrite(std::string_view /*name*/, UOp /*result*/) {}
   RuleStats* rule_stats = nullptr;  // if set, tries and hits are counted here

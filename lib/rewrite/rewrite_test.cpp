@@ -144,7 +144,7 @@ TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit, h
   static const RuleSet set("test", {rule("zero", x + 0, x)});
   struct Watch : RewriteObserver, RewriteOverride {
     int told = 0;
-    void apply_rule(const RuleHit&, UOp, UOp, RuleCost) override { told++; }
+    void on_rule_applied(const RuleHit&, UOp, UOp, RuleCost) override { told++; }
     UOp choose_result(const RuleHit&, UOp, UOp after) override { return told++, after; }
   } watch;
   Settings settings;
@@ -207,7 +207,9 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
     void begin_rewrite(std::string_view name, UOp, const RuleSet&, bool) override {
       seen.push_back("begin " + std::string(name));
     }
-    void apply_rule(const RuleHit& hit, UOp, UOp, RuleCost) override { seen.push_back(std::string(hit.rule->name)); }
+    void on_rule_applied(const RuleHit& hit, UOp, UOp, RuleCost) override {
+      seen.push_back(std::string(hit.rule->name));
+    }
     void end_rewrite(std::string_view, UOp) override { seen.push_back("end"); }
   } watch;
   Graph g;

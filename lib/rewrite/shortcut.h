@@ -47,7 +47,7 @@ class ShortcutTrial {
   // not apply to a graph, the rules are applied even if choose_way() returns Quick.
   virtual ShortcutWay choose_way(const Shortcut& /*what*/, ShortcutWay usual) { return usual; }
   // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
-  virtual void report_made_nodes(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
+  virtual void review_result(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
 void set_shortcut_trial(Graph& graph, ShortcutTrial* trial);
@@ -66,7 +66,7 @@ inline std::span<UOp> as_span(std::vector<UOp>& list) { return list; }
 
 template <class Result>
 Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay chosen_way, Result result) {
-  if (trial) [[unlikely]] trial->report_made_nodes(what, chosen_way, as_span(result));
+  if (trial) [[unlikely]] trial->review_result(what, chosen_way, as_span(result));
   return result;
 }
 

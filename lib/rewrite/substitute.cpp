@@ -115,7 +115,7 @@ class Substituter {
     }
     if (!changed) return finish_visit(v, v.replacement);
     UOp made = rebuild_with_results(v.replacement);
-    if (observer_) [[unlikely]] observer_->rebuild_node(v.replacement, made);
+    if (observer_) [[unlikely]] observer_->on_node_rebuilt(v.replacement, made);
     const RewriteSlot& known = results_.slot_of(made);
     if (known.slot_mark == epoch_number) return finish_visit(v, UOp(known.result));
     UOp now = last_replacement(made);
@@ -135,7 +135,7 @@ class Substituter {
     if (out && override_) [[unlikely]] out = override_->choose_result({&rule()}, u, out);
     num_lookups_++;
     num_replaced_ += bool(out);
-    if (out && observer_) [[unlikely]] observer_->apply_rule({&rule()}, u, out, {uint32_t(graph_.size()), 0});
+    if (out && observer_) [[unlikely]] observer_->on_rule_applied({&rule()}, u, out, {uint32_t(graph_.size()), 0});
     return out;
   }
 

@@ -36,13 +36,13 @@ TraceRewrite NodeProvenance::first_rewrite_of(const StageEvents& stage, UOp node
   return {};
 }
 
-void NodeProvenance::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+void NodeProvenance::on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   if (stage_events_.empty()) return;
   trace_events_.push_back({before, after, rule, cost.first_made_node_number, cost.end_made_node_number,
                            uint32_t(stage_events_.size() - 1), depth});
 }
 
-void NodeProvenance::rebuild_node(int depth, UOp before, UOp after) {
+void NodeProvenance::on_node_rebuilt(int depth, UOp before, UOp after) {
   if (stage_events_.empty()) return;
   trace_events_.push_back({before, after, {}, 0, 0, uint32_t(stage_events_.size() - 1), depth});
 }

@@ -32,8 +32,8 @@ class NodeProvenance : public TraceConsumer {
   void begin_stage(std::string_view name, UOp input) override;
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuild_node(int depth, UOp before, UOp after) override;
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void on_node_rebuilt(int depth, UOp before, UOp after) override;
 
   const std::string& kernel_target() const { return kernel_target_; }
   // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced or failed.

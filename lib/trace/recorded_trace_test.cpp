@@ -24,12 +24,14 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
                                      {.depth = 1, .before = doubled, .after = scaled, .source_location = "c.py:3"}};
   struct Events : TraceConsumer {
     std::vector<std::string> events;
-    void apply_rule(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
+    void on_rule_applied(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
       const bool made =
           node_number(after) >= cost.first_made_node_number && node_number(after) < cost.end_made_node_number;
       events.push_back(std::to_string(depth) + " " + std::string(rule.name) + (made ? " made" : ""));
     }
-    void rebuild_node(int, UOp before, UOp after) override { events.push_back(before == after ? "same" : "rebuilt"); }
+    void on_node_rebuilt(int, UOp before, UOp after) override {
+      events.push_back(before == after ? "same" : "rebuilt");
+    }
   } seen;
   TraceReplay replay;
   NodeProvenance provenance;

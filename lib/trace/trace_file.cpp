@@ -112,7 +112,7 @@ void TraceWriter::end_rewrite(int depth, UOp result) {
   std::string root = result ? node_json(result) : "null";
   write_line(event_line("end", depth, root));
 }
-void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+void TraceWriter::on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   auto [it, is_new] = rule_numbers_.emplace(std::tuple(rule.file, rule.line, rule.branch), rule_numbers_.size());
   if (is_new)
     write_line(event_line("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
@@ -121,11 +121,11 @@ void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp a
   write_line(event_line("rewrite", depth, it->second, from, to, cost.first_made_node_number, cost.end_made_node_number,
                         int64_t(cost.time_ns)));
 }
-void TraceWriter::rebuild_node(int depth, UOp before, UOp after) {
+void TraceWriter::on_node_rebuilt(int depth, UOp before, UOp after) {
   std::string from = node_json(before), to = node_json(after);
   write_line(event_line("rebuilt", depth, from, to));
 }
-void TraceWriter::gate_node(int depth, UOp u) {
+void TraceWriter::on_node_gated(int depth, UOp u) {
   std::string n = node_json(u);
   write_line(event_line("gated", depth, n));
 }
@@ -240,8 +240,8 @@ class TraceFileReader {
     else if (name == "rule")
       rules_.push_back({event_.text[0], event_.text[1], uint32_t(event_.number[0]), event_.text[2], event_.text[3]});
     else if (name == "rewrite") apply_rewrite(event_depth());
-    else if (name == "rebuilt") consumer_.rebuild_node(event_depth(), event_.node[0], event_.node[1]);
-    else if (name == "gated") consumer_.gate_node(event_depth(), event_.node[0]);
+    else if (name == "rebuilt") consumer_.on_node_rebuilt(event_depth(), event_.node[0], event_.node[1]);
+    else if (name == "gated") consumer_.on_node_gated(event_depth(), event_.node[0]);
     else scanner_.throw_error(0, "unknown event '" + name + "'");
   }
 
@@ -265,8 +265,8 @@ class TraceFileReader {
     if (event_.number[1] < 0 || size_t(event_.number[1]) >= rules_.size())
       scanner_.throw_error(0, "found rule " + std::to_string(event_.number[1]), "one of the rules above");
     const auto& r = rules_[size_t(event_.number[1])];
-    consumer_.apply_rule(depth, {r.name, r.file, r.line, r.branch, r.source}, event_.node[0], event_.node[1],
-                         {uint32_t(event_.number[2]), uint32_t(event_.number[3]), uint64_t(event_.number[4])});
+    consumer_.on_rule_applied(depth, {r.name, r.file, r.line, r.branch, r.source}, event_.node[0], event_.node[1],
+                              {uint32_t(event_.number[2]), uint32_t(event_.number[3]), uint64_t(event_.number[4])});
   }
   void begin_graph(Release release) {
     finish();
@@ -324,11 +324,11 @@ void TraceReplay::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inpu
   pending_rewrites_.push_back({input, rewrite.bottom_up, {}, {}});
 }
 
-void TraceReplay::apply_rule(int depth, const TraceRule&, UOp before, UOp after, TraceCost) {
+void TraceReplay::on_rule_applied(int depth, const TraceRule&, UOp before, UOp after, TraceCost) {
   pending_rewrites_[size_t(depth)].rewrites.emplace_back(before, after);
 }
 
-void TraceReplay::gate_node(int depth, UOp node) { pending_rewrites_[size_t(depth)].gates.push_back(node); }
+void TraceReplay::on_node_gated(int depth, UOp node) { pending_rewrites_[size_t(depth)].gates.push_back(node); }
 
 void TraceReplay::end_rewrite(int depth, UOp result) {
   PendingRewrite p = std::move(pending_rewrites_[size_t(depth)]);

@@ -34,8 +34,8 @@ class TraceReplay : public TraceConsumer {
  public:
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
   void end_rewrite(int depth, UOp result) override;
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void gate_node(int depth, UOp node) override;
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void on_node_gated(int depth, UOp node) override;
 
   size_t num_same() const { return num_same_; }
   size_t num_different() const { return num_different_; }
@@ -67,9 +67,9 @@ class TraceWriter : public TraceConsumer {
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
   void end_rewrite(int depth, UOp result) override;
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuild_node(int depth, UOp before, UOp after) override;
-  void gate_node(int depth, UOp node) override;
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void on_node_rebuilt(int depth, UOp before, UOp after) override;
+  void on_node_gated(int depth, UOp node) override;
 
  private:
   TraceWriter(std::string path, FileWriter whole, void* file)

@@ -65,7 +65,7 @@ struct Outline : TraceConsumer {
   void end_rewrite(int depth, UOp u) override {
     if (depth == 0) last = u;
   }
-  void apply_rule(int, const TraceRule&, UOp, UOp, TraceCost) override { rewrites++; }
+  void on_rule_applied(int, const TraceRule&, UOp, UOp, TraceCost) override { rewrites++; }
 };
 
 TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its output") {
@@ -91,8 +91,8 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
 TEST_CASE("TraceReplay: a missing rewrite is detected") {
   struct Forgetful : TraceReplay {
     size_t n = 0;
-    void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-      if (depth > 0 || ++n % 5) TraceReplay::apply_rule(depth, rule, before, after, cost);
+    void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+      if (depth > 0 || ++n % 5) TraceReplay::on_rule_applied(depth, rule, before, after, cost);
     }
   } replay;
   trace_record(records(1)[0], replay);
@@ -249,7 +249,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
   for (const GoldenRecord& record : records(4)) {
     struct Tally : TraceConsumer {
       std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
-      void apply_rule(int, const TraceRule& rule, UOp, UOp, TraceCost) override {
+      void on_rule_applied(int, const TraceRule& rule, UOp, UOp, TraceCost) override {
         hits[{std::string(rule.file), rule.line}]++;
       }
     } tally;

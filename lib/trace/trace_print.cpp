@@ -126,7 +126,7 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
               " on #" + std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
-void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+void TracePrinter::on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   max_node_number_ = std::max({max_node_number_, int64_t(cost.end_made_node_number) - 1, int64_t(node_number(after))});
   if (depth && !trace_filter_.includes_nested) return;
   (is_discarded(rule) ? num_discarded_ : num_in_result_)++;

@@ -39,7 +39,7 @@ class TracePrinter : public TraceConsumer {
   void begin_stage(std::string_view name, UOp input) override;
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
   // Returns an error if the number of the filter's node is larger than those of all nodes in the trace.
   Status outcome() const;

@@ -43,16 +43,16 @@ class TraceGraphRecorder : public GraphRecorder {
     auto at = call_places.find(name);
     call_place_ = at == call_places.end() ? "" : std::string_view(at->second);
   }
-  void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
+  void on_rule_applied(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
     // A stage may substitute nodes by a matcher of uop/ops.py. Then the line that calls the matcher says what is
     // substituted.
     const size_t colon = call_place_.rfind(':');
     if (depth > 0 || colon == call_place_.npos || !r.name.starts_with("uop/ops.py:"))
-      return GraphRecorder::apply_rule(depth, r, before, after, cost);
+      return GraphRecorder::on_rule_applied(depth, r, before, after, cost);
     TraceRule named = r;
     named.line = uint32_t(std::strtoul(call_place_.data() + colon + 1, nullptr, 10));
     named.name = call_place_, named.file = call_place_.substr(0, colon), named.source = r.name;
-    GraphRecorder::apply_rule(depth, named, before, after, cost);
+    GraphRecorder::on_rule_applied(depth, named, before, after, cost);
   }
 
   std::map<std::string, std::string, std::less<>> call_places;  // by stage: the line of tinygrad that calls the stage

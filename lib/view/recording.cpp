@@ -57,7 +57,7 @@ void GraphRecorder::begin_rewrite(const TraceRewrite& r, int, UOp input) {
 
 void GraphRecorder::end_rewrite(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
 
-void GraphRecorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
+void GraphRecorder::on_rule_applied(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
   auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r) + " ";
   key += r.source;
   auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
@@ -70,11 +70,11 @@ void GraphRecorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, T
   else if (!stage_events_.empty()) stage_events_.back().num_discarded++;
 }
 
-void GraphRecorder::rebuild_node(int, UOp before, UOp after) {
+void GraphRecorder::on_node_rebuilt(int, UOp before, UOp after) {
   events_.push_back({Event::Kind::Rebuilt, before, after});
 }
 
-void GraphRecorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
+void GraphRecorder::on_node_gated(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
 
 RecordedGraph GraphRecorder::finish_graph(Compilation* of, const TextOptions& texts, const std::string& error) {
   graph_.error = error;

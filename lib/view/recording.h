@@ -89,9 +89,9 @@ class GraphRecorder : public TraceConsumer {
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
   void end_rewrite(int depth, UOp result) override;
-  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuild_node(int depth, UOp before, UOp after) override;
-  void gate_node(int depth, UOp node) override;
+  void on_rule_applied(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void on_node_rebuilt(int depth, UOp before, UOp after) override;
+  void on_node_gated(int depth, UOp node) override;
 
   void set_producer(std::string_view producer) { graph_.producer = producer; }
   void set_begin_stage(std::string_view stage) { graph_.begin_stage = stage; }

@@ -18,7 +18,7 @@ TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
   const TraceRule rule{.name = "a", .file = "a.py", .line = 1};
   TraceRule discarded = rule;
   discarded.branch = "discarded";
-  for (const TraceRule& r : {rule, rule, discarded}) recorder.apply_rule(0, r, one, two, {});
+  for (const TraceRule& r : {rule, rule, discarded}) recorder.on_rule_applied(0, r, one, two, {});
   recorder.end_rewrite(0, sink);
   recorder.end_stage(sink);
   const RecordedGraph made = recorder.finish_graph(nullptr, {});

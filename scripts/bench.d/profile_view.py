@@ -65,7 +65,7 @@ def repeat_packets(blob, sizes, times, draw):
   return bytes(a | b << 4 for a, b in zip(out[::2], out[1::2]))
 
 
-class Reader(pickle.Unpickler):
+class StubUnpickler(pickle.Unpickler):
   """Reads a pickle without tinygrad: each of tinygrad's classes becomes an empty one of the same name."""
 
   def find_class(self, module, name):
@@ -86,7 +86,7 @@ class Reader(pickle.Unpickler):
 
 
 def make_profile(path):
-  events, sizes = Reader(gzip.open(SOURCE)).load(), packet_table()
+  events, sizes = StubUnpickler(gzip.open(SOURCE)).load(), packet_table()
   traces = [e for e in events if type(e).__name__ == "ProfileSQTTEvent"]
   active, draw = 0, random.Random(1)
   for trace in traces:

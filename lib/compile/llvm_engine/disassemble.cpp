@@ -120,7 +120,7 @@ namespace {
 
 struct FunctionBody {
   unsigned define_line = 0;                  // line number of the function's "define"
-  std::vector<unsigned> instructions;
+  std::vector<unsigned> instruction_lines;
 };
 
 std::vector<FunctionBody> find_function_bodies(std::string_view text) {
@@ -133,7 +133,7 @@ std::vector<FunctionBody> find_function_bodies(std::string_view text) {
     if (line.starts_with("define ")) bodies.push_back({number, {}});
     if (line.starts_with("}")) inside = false;
     else if (inside && !line.empty() && line[0] != ';' && line.back() != ':')
-      bodies.back().instructions.push_back(number);
+      bodies.back().instruction_lines.push_back(number);
     if (!bodies.empty() && line.ends_with("{")) inside = true;
   }
   return bodies;
@@ -155,13 +155,14 @@ void add_line_table(llvm::Module& module, std::string_view text) {
   for (size_t i = 0; i < functions.size(); i++) {
     std::vector<llvm::Instruction*> instructions;
     for (llvm::Instruction& inst : llvm::instructions(functions[i])) instructions.push_back(&inst);
-    if (instructions.size() != bodies[i].instructions.size()) continue;
+    if (instructions.size() != bodies[i].instruction_lines.size()) continue;
     auto* scope = builder.createFunction(file, functions[i]->getName(), functions[i]->getName(), file,
                                          bodies[i].define_line, type, bodies[i].define_line, llvm::DINode::FlagZero,
                                          llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
     functions[i]->setSubprogram(scope);
     for (size_t k = 0; k < instructions.size(); k++)
-      instructions[k]->setDebugLoc(llvm::DILocation::get(module.getContext(), bodies[i].instructions[k], 0, scope));
+      instructions[k]->setDebugLoc(
+          llvm::DILocation::get(module.getContext(), bodies[i].instruction_lines[k], 0, scope));
   }
   builder.finalize();
 }

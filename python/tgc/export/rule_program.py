@@ -314,7 +314,7 @@ def run_program_text(text: str) -> str:
   return done.stdout.strip()
 
 
-def is_value(printed: str, wanted: str) -> bool:
+def matches_wanted(printed: str, wanted: str) -> bool:
   """Returns True if a program printed the wanted value, or this value modulo 2**64, or if the value is undefined."""
   if wanted == "undefined": return True
   number = number_of(wanted)
@@ -328,9 +328,9 @@ def answer_program(question: JSON) -> JSON:
     printed = run_program_text(text := (rule_program_of if question.get("alone") else program_of)(question))
     if question.get("alone"):
       values = printed.removeprefix("before: ").split(" after: ")
-      if len(values) != 2 or values[0] == values[1] or not is_value(values[0], before) or not is_value(values[1], after):
+      if len(values) != 2 or values[0] == values[1] or not matches_wanted(values[0], before) or not matches_wanted(values[1], after):
         raise NoProgram(f"with the rule alone, tinygrad computes {printed}, where the left side is {before} and the right side {after}")
-    elif not is_value(result := printed.split(" right:")[0], after) or is_value(result, before):
+    elif not matches_wanted(result := printed.split(" right:")[0], after) or matches_wanted(result, before):
       raise NoProgram(f"a kernel of the left side alone computes {result}, where the left side is {before} and the right side {after}: "
                       "the rule is not used there, or other rules change the kernel first")
   except NoProgram as why: return {"why": str(why)}
