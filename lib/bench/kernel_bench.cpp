@@ -19,8 +19,8 @@ namespace tgc {
 namespace {
 
 constexpr double kLowShare = 0.1;     // below this share of both peaks, neither memory nor arithmetic limits a kernel
-constexpr double kLaunchShare = 0.5;  // the launch limits a kernel if an empty one takes more than this share of its
-                                      // time
+// the launch limits a kernel if an empty one takes more than this share of its time
+constexpr double kLaunchShare = 0.5;
 
 void set_limiting_resource(BenchedKernel& k, const PeakRates& peaks) {
   if (k.least_seconds <= 0) return;

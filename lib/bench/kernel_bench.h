@@ -31,8 +31,8 @@ struct BenchedKernel {
   size_t num_runs = 0;
   KernelCost kernel_cost;
   Executable::Cost estimated_cost;  // tinygrad's own estimate; members that are not known are 0
-  double share_of_peak_rate = 0;    // the larger of the kernel's shares of the peak rates of memory and arithmetic; 0:
-                                    // not known
+  // the larger of the kernel's shares of the peak rates of memory and arithmetic; 0: not known
+  double share_of_peak_rate = 0;
   // what limits the speed: "compute", "memory", "cache", "launch" or "latency"; empty: not known
   std::string limiting_resource;
   std::string opts;                 // set only if is_explained

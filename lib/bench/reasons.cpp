@@ -199,8 +199,8 @@ class ReasonFinder {
     add_reason(SlownessKind::NotUnrolled, lost,
                std::string("no UPCAST and no UNROLL: each iteration computes one element") +
             (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
-    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // puts this reason before the reasons that it
-                                                            // contains, if their speedups are equal
+    // puts this reason before the reasons that it contains, if their speedups are equal
+    std::rotate(out_.begin(), out_.end() - 1, out_.end());
   }
 
   double add_serial_reduction() {

@@ -11,8 +11,8 @@ namespace tgc {
 
 struct BisectReport {
   std::string kernel;               // what was bisected, and the failing kernel of a graph or model, if found
-  std::string device;               // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the
-                                    // target of the compilation
+  // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the target of the compilation
+  std::string device;
   // the tensor methods and program lines for which the kernel was made, if recorded
   std::string origin_text = {};
   bool is_schedule = false;        // the input is the record of a tensor graph

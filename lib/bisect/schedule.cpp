@@ -267,8 +267,9 @@ class ScheduleBisection {
     return repro_.run(options);
   }
 
-  // Copies, from the reference to `to`, the elements of result `i` that depend on how REF rounds, or that equal those
-  // of a run that sums in float64.
+  // Overwrites elements of `to`, the values of result `i`, by the reference's, so that they are not compared: those
+  // that depend on how REF rounds, and those that equal, within the tolerance, the elements of a run that sums in
+  // float64.
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_report_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());

@@ -61,7 +61,7 @@ UOp make_equivalent_kernel(UOp ast, RandomSource& chance);
 UOp random_edge_kernel(Graph& graph, RandomSource& chance);
 
 // Returns a kernel on a grid with a size above a launch limit of the target, but small enough for REF; the empty UOp if
-// the target has no launch limits, or if no attempt makes such a kernel.
+// the target has no local axes or no launch limits, or if no attempt makes such a kernel.
 UOp random_grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
 // Returns a kernel with nodes made from the pattern (left side) of `rule`; the empty UOp if it cannot be made.

@@ -132,7 +132,8 @@ Sizes TensorFacts::integer_values(UOp u) const {
   return out;
 }
 
-// A part's first and last index depend on the device, but their difference does not.
+// The bounds of a SHRINK and the amounts of a PAD may depend on the device's number, but the size of the result does
+// not.
 Sizes TensorFacts::numbers_on_first_device(UOp u) const {
   assumed_device_number_ = 0;
   const Sizes out = integer_values(u);

@@ -113,7 +113,7 @@ class TensorLowering {
     UOp before, after;
     UOp culprit;  // its rewrite is wrong if this pair is the first that differs
     RangedPoint point;
-    bool compares_use = false;    // compare how the array is indexed, not how its elements are computed
+    bool compares_use = false;    // compare which elements of stored nodes are loaded, not how they are computed
     bool compares_place = false;  // both nodes are targets of stores: compare their places
   };
 

@@ -1,4 +1,4 @@
-"""`tgc dump --why` names the known causes of the kernels of recorded schedules."""
+"""`tgc dump --stage=schedule --why` says why each kernel is separate, for programs whose reasons are known."""
 from __future__ import annotations
 
 import pathlib

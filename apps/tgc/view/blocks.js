@@ -10,7 +10,7 @@ import {TextNumbering} from "./table.js";
  * @typedef {{head: number, floor: number, kind: string, size: number, label?: string}} Block */
 
 const kLeastBlockNodes = 3;
-const kMovementOps = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
+const kMovementOps = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // tinygrad's movement ops
 const kMostUnfoldedBuffers = 4;  // if a CALL has more buffers, their boxes are folded
 const kLeastChainLength = 4;  // minimum number of nodes of a chain in which repetitions are searched
 const kMostComparisons = 150000;  // limit on comparisons for each chain

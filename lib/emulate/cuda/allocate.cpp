@@ -10,8 +10,8 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit for all live sets together; beyond it, registers share no
-                                                    // slots
+// limit for all live sets together; beyond it, registers share no slots
+constexpr size_t kMostLiveBits = size_t(1) << 31;
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t register_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kNumLanes; }

@@ -101,8 +101,8 @@ struct Warp {
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   ThreadBlock* block = nullptr;
   const uint32_t* operands = nullptr;
-  uint32_t first_thread = 0;  // lane 0's thread: its number in the block, or in the grid if the warp holds several
-                              // blocks
+  // lane 0's thread: its number in the block, or in the grid if the warp holds several blocks
+  uint32_t first_thread = 0;
   uint64_t num_executed_ops = 0;      // operations except joins; one that n lanes execute counts n times
   uint64_t num_jumps_left = UINT64_MAX;
   uint32_t num_syncs = 0;         // bar.warp.sync instructions that the warp has passed

@@ -42,9 +42,8 @@ struct Instruction {
   std::vector<OpcodeModifier> modifiers;
 
   const OpcodeModifier* modifier(std::string_view name) const;
-  // returns the modifier's first number, else
+  // Returns the modifier's first number; `otherwise` if the instruction lacks the modifier.
   int64_t modifier_value(std::string_view name, int64_t otherwise = 0) const;
-                                                                      // `otherwise`
   bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }
 };
 

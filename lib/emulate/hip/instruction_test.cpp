@@ -295,8 +295,8 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   CHECK(run("ds_cmpst_rtn_b32 v0, v2, v4, v5", old, 7, 7, 9) == std::pair(9u, 9u));
   CHECK(run("ds_max_rtn_i32 v0, v2, v4", next, 0xffffffff, 3, 0) == std::pair(3u, 3u));
   CHECK(run("ds_inc_u32 v2, v4", next, 2, 2, 0).first == (2 + 32) % 3);
-  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // the address is not aligned
-                                                                                           // to 4
+  // the address is not aligned to 4
+  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);
 }
 
 TEST_CASE("HIP emulator: matrix instructions multiply matrices") {

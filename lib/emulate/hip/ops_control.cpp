@@ -120,8 +120,8 @@ void add_control_rows(OpcodeTable& t) {
   add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<WaitCounter::Load>});
   add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<WaitCounter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<WaitCounter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](CodeBuilder& b) {  // operand: loads in the upper byte, LDS in the
-                                                                     // lower
+  // operand: loads in the upper byte, LDS in the lower
+  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](CodeBuilder& b) {
             emit_wait(b, WaitCounter::Load, b.operand(0).integer >> 8),
                 emit_wait(b, WaitCounter::Lds, b.operand(0).integer & 0xff);
           }});

@@ -58,7 +58,7 @@ bool is_parallel_axis(AxisType type) {
          type != AxisType::PLACEHOLDER;
 }
 
-// Threads of a workgroup have their own registers.
+// Returns true for axes of the threads of a workgroup. Each thread has its own registers.
 bool is_thread_axis(AxisType type) {
   return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
 }

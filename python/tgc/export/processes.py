@@ -55,7 +55,7 @@ def program_name(command: list[str]) -> str:
 
 def run_program(command: list[str]) -> None:
   main = types.ModuleType("__main__")
-  functions: Any = runpy  # runpy's types lack the functions that `python FILE` and `python -m` use
+  functions: Any = runpy  # runpy's types lack its private functions
   run_code, run_module = functions._run_code, functions._run_module_as_main
   vars(main)["__builtins__"] = __builtins__
   sys.modules["__main__"] = main

@@ -28,7 +28,7 @@ assert.deepEqual(labelsOf(updates, [line(3, "step", [1, 2])]).slice(1), [step, s
 assert.deepEqual(labelsOf([[], [], [0], [], [2, 1, 3]], [line(3, "exp", [2])]),
   ["0 net.py:3 exp, in __call__", "1 BUFFER of no line of the program", "0 net.py:3 exp, in __call__",
     "1 BUFFER of no line of the program", ""]);
-// many groups by lines: one group for each run of a function; lines of other functions tell functions of a name apart
+// if lines give too many groups, each run of a function is a group; a line of another function separates namesakes
 const many = Array.from({length: 600}, (_, n) => (n ? [n - 1] : []));
 const ofLine = (rest) => many.map((_, n) => n).filter((n) => n % 3 === rest && n < 599);
 const byFunction = labelsOf(many, [line(5, "relu", ofLine(0)), line(6, "add", ofLine(1)),
