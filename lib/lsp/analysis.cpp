@@ -248,7 +248,7 @@ void find_repr_links(std::string_view text, NodeLinks& out) {
 // Calls on_number(begin, end, value) for the numbers, outside of quotes, from `at` to a closing bracket. Returns the
 // offset of the bracket, or `end`.
 template <class OnNumber>
-size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
+size_t for_each_list_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
     if (text[at] == '\'' || text[at] == '"') at = end_of_string(text, at);
     else if (!is_digit(text[at])) at++;
@@ -280,8 +280,8 @@ void find_listing_links(std::string_view text, NodeLinks& out) {
                                end_before_blanks(text, number, end)});
     size_t open = stop;
     while (open < end && (text[open] != '[' || text[open - 1] == '\x1b')) open++;  // "\x1b[" begins a color
-    for_each_number(text, std::min(open + 1, end), end,
-                    [&](size_t b, size_t e, size_t n) { out.links.push_back({b, e, n}); });
+    for_each_list_number(text, std::min(open + 1, end), end,
+                         [&](size_t b, size_t e, size_t n) { out.links.push_back({b, e, n}); });
   }
   erase_undefined_links(out);
 }
@@ -317,7 +317,7 @@ class JsonLinkFinder {
     const std::string_view key = text_.substr(at, end - at), value = text_.substr(end + 1, 1);
     auto add = [&](size_t b, size_t e, size_t n) { out_.links.push_back({b, e, n}); };
     if ((key == "\"src\"" || key == "\"list\"") && value == "[")
-      return for_each_number(text_, end + 2, text_.size(), add);
+      return for_each_list_number(text_, end + 2, text_.size(), add);
     if (key == "\"op\"" && value == "\"" && !open_objects_.empty() && open_objects_.back().node == kNoDefinition) {
       const size_t value_end = end_of_string(text_, end + 1);
       open_objects_.back().node = out_.definitions.size();
@@ -326,7 +326,7 @@ class JsonLinkFinder {
     }
     size_t digits = end + 1;
     while (digits < text_.size() && is_digit(text_[digits])) digits++;
-    if (key == "\"uop\"") for_each_number(text_, end + 1, digits, add);
+    if (key == "\"uop\"") for_each_list_number(text_, end + 1, digits, add);
     return end;
   }
 

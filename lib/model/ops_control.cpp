@@ -84,26 +84,26 @@ Values loop(OpCall& c) {
 }
 
 struct ScanSpec {
-  size_t state, scans, outputs;
+  size_t num_states, num_scans, num_outputs;
   Ints in_axes, out_axes, in_reverse, out_reverse;
 };
 
 Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Values& scans) {
   const int64_t length = scans[0].tensor().size(s.in_axes[0]);
-  std::vector<Values> stacked(s.outputs);
+  std::vector<Values> stacked(s.num_outputs);
   for (int64_t i = 0; i < length; i++) {
     Values in = state;
-    for (size_t j = 0; j < s.scans; j++)
+    for (size_t j = 0; j < s.num_scans; j++)
       in.push_back(select_element(scans[j], scans[j].tensor().resolve_dim(s.in_axes[j]),
                                   s.in_reverse[j] ? length - 1 - i : i));
     Values out = c.builder().run_graph(body, in);
-    if (out.size() != s.state + s.outputs)
-      throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) +
-                    " are needed");
-    for (size_t j = 0; j < s.state; j++) state[j] = out[j];
-    for (size_t j = 0; j < s.outputs; j++) stacked[j].push_back(out[s.state + j]);
+    if (out.size() != s.num_states + s.num_outputs)
+      throw Failure("its body gives " + std::to_string(out.size()) + " values, " +
+                    std::to_string(s.num_states + s.num_outputs) + " are needed");
+    for (size_t j = 0; j < s.num_states; j++) state[j] = out[j];
+    for (size_t j = 0; j < s.num_outputs; j++) stacked[j].push_back(out[s.num_states + j]);
   }
-  for (size_t j = 0; j < s.outputs; j++) {
+  for (size_t j = 0; j < s.num_outputs; j++) {
     if (s.out_reverse[j]) std::reverse(stacked[j].begin(), stacked[j].end());
     if (stacked[j].empty()) throw Failure("a scan over 0 steps has no outputs to stack");
     state.push_back(stack_values(stacked[j], s.out_axes[j]));
@@ -116,24 +116,25 @@ Values scan(OpCall& c) {
   // before opset 9, input 0 is the sequence lengths
   size_t first = c.opset_version() < 9 ? 1 : 0;
   ScanSpec s;
-  s.scans = size_t(c.attribute_int("num_scan_inputs"));
-  if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())
-    throw Failure("num_scan_inputs is " + std::to_string(s.scans));
-  s.state = c.num_inputs() - first - s.scans;
-  s.outputs = body.outputs.size() - s.state;
-  s.in_axes = c.attribute_ints("scan_input_axes", Ints(s.scans, 0));
-  s.out_axes = c.attribute_ints("scan_output_axes", Ints(s.outputs, 0));
-  s.in_reverse = c.attribute_ints(first ? "directions" : "scan_input_directions", Ints(s.scans, 0));
-  s.out_reverse = c.attribute_ints("scan_output_directions", Ints(s.outputs, 0));
-  if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans ||
-      s.out_reverse.size() != s.outputs)
+  s.num_scans = size_t(c.attribute_int("num_scan_inputs"));
+  if (s.num_scans == 0 || s.num_scans + first > c.num_inputs() ||
+      body.outputs.size() + s.num_scans + first < c.num_inputs())
+    throw Failure("num_scan_inputs is " + std::to_string(s.num_scans));
+  s.num_states = c.num_inputs() - first - s.num_scans;
+  s.num_outputs = body.outputs.size() - s.num_states;
+  s.in_axes = c.attribute_ints("scan_input_axes", Ints(s.num_scans, 0));
+  s.out_axes = c.attribute_ints("scan_output_axes", Ints(s.num_outputs, 0));
+  s.in_reverse = c.attribute_ints(first ? "directions" : "scan_input_directions", Ints(s.num_scans, 0));
+  s.out_reverse = c.attribute_ints("scan_output_directions", Ints(s.num_outputs, 0));
+  if (s.in_axes.size() != s.num_scans || s.out_axes.size() != s.num_outputs || s.in_reverse.size() != s.num_scans ||
+      s.out_reverse.size() != s.num_outputs)
     throw Failure("its lists of axes or directions do not fit");
   Values state, scans;
-  for (size_t i = 0; i < s.state; i++) state.push_back(c.value(first + i));
-  for (size_t i = 0; i < s.scans; i++) scans.push_back(c.value(first + s.state + i));
+  for (size_t i = 0; i < s.num_states; i++) state.push_back(c.value(first + i));
+  for (size_t i = 0; i < s.num_scans; i++) scans.push_back(c.value(first + s.num_states + i));
   if (!first) return scan_steps(c, body, s, state, scans);
   if (c.has_input(0)) throw Failure("a scan with sequence lengths is not supported");
-  std::vector<Values> batches(s.state + s.outputs);
+  std::vector<Values> batches(s.num_states + s.num_outputs);
   for (int64_t b = 0; b < scans[0].tensor().size(0); b++) {
     Values batch_state, batch_scans;
     for (auto& v : state) batch_state.push_back(select_element(v, 0, b));

@@ -180,7 +180,7 @@ UOp call_mutant(const Rule& rule, const PatternMatch& match) {
     }
     if (holds) out = f.build_result(original, match);
   }
-  if (!out || !right.has_change) return out;
+  if (!out || !right.has_result_change) return out;
   UOpSet left_side(out.graph());
   add_nodes(left_side, match.root);
   return change_at_path(out, right.change.path, right.change, match, left_side);
@@ -193,7 +193,7 @@ std::vector<RuleFolding> list_mutant_foldings(const Rule& rule) {
   std::vector<RuleFolding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
     const bool is_mutated = right.guard_change != GuardChange::Kept && i == right.folding_index;
-    if (right.has_change) out[i].right = pat::make_listing_function("mutant", {});
+    if (right.has_result_change) out[i].right = pat::make_listing_function("mutant", {});
     else if (!is_mutated) continue;
     else if (right.guard_change == GuardChange::Dropped)
       out[i].guards.erase(out[i].guards.begin() + long(right.guard_index));
@@ -328,7 +328,7 @@ std::vector<RuleMutant> mutants_of_rule(const Rule& rule) {
     collect_changes(changes, after, {}, match, names, left_side);
     return true;
   });
-  for (const ResultChange& c : changes) add({.has_change = true, .change = c}, rule.left, describe_change(c));
+  for (const ResultChange& c : changes) add({.has_result_change = true, .change = c}, rule.left, describe_change(c));
   return out;
 }
 

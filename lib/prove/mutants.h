@@ -35,7 +35,7 @@ struct MutantRightSide {
   GuardChange guard_change = GuardChange::Kept;
   // the guard that is dropped or negated: its folding, and its index there, from 0
   size_t folding_index = 0, guard_index = 0;
-  bool has_change = false;
+  bool has_result_change = false;
   ResultChange change = {};
 };
 

@@ -184,17 +184,17 @@ bool is_finite_constant_choice(UOp u) {
 
 // Returns true if `where` is one of several finite numbers, and all its users multiply it by `x`, as in x * sign(x), or
 // are such WHEREs. Then the products are zero where `x` is zero, whichever number the WHERE chooses.
-bool is_factor_of(UOp where, UOp x, const NodeUsers& users) {
+bool is_only_multiplied_by(UOp where, UOp x, const NodeUsers& users) {
   auto of = users.find(where);
   return is_finite_constant_choice(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
-    if (user.is(Op::WHERE)) return user.src(0) != where && is_factor_of(user, x, users);
+    if (user.is(Op::WHERE)) return user.src(0) != where && is_only_multiplied_by(user, x, users);
     return user.is(Op::MUL) && user.src(user.src(0) == where) == x;
   });
 }
 bool is_factor_of_compared(UOp where, UOp comparison, const NodeUsers& users) {
   const UOp a = comparison.src(0), b = comparison.src(1);
-  return (equals_number(b, 0) && is_factor_of(where, a, users)) ||
-         (equals_number(a, 0) && is_factor_of(where, b, users));
+  return (equals_number(b, 0) && is_only_multiplied_by(where, a, users)) ||
+         (equals_number(a, 0) && is_only_multiplied_by(where, b, users));
 }
 
 // Returns true if `choice`, which is `comparison` or depends on it, is only used to choose between values that are

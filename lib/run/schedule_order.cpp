@@ -142,15 +142,15 @@ class OrderChecker {
       accesses_.push_back(accesses_of(schedule_.items[k]));
       const auto arguments = graph.arguments(k);
       if (arguments.size() != accesses_[k].size()) throw Failure("a call has other arguments than its kernel");
-      auto& names = names_.emplace_back();
+      auto& names = accessed_buffer_names_.emplace_back();
       for (size_t i = 0; i < arguments.size(); i++) {
         names.push_back(buffer_name(arguments[i]));
         if (accesses_[k][i].is_written) writers[names[i]].insert(k);
       }
     }
     for (size_t reader = 0; reader < graph.size(); reader++)
-      for (size_t i = 0; i < names_[reader].size(); i++)
-        for (size_t writer : writers[names_[reader][i]])
+      for (size_t i = 0; i < accessed_buffer_names_[reader].size(); i++)
+        for (size_t writer : writers[accessed_buffer_names_[reader][i]])
           if (reader != writer) check_pair(graph, reader, i, writer);
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
@@ -197,13 +197,13 @@ class OrderChecker {
 
   // Checks argument `i` of the kernel `reader` against the stores of the kernel `writer` to the same buffer.
   void check_pair(const OrderGraph& graph, size_t reader, size_t i, size_t writer) {
-    const std::string& name = names_[reader][i];
+    const std::string& name = accessed_buffer_names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
     const auto written = graph.arguments(writer);
     const KernelSet& stored = graph.kernels_stored_in(read);
     const bool is_read = accesses_[reader][i].is_read, is_write = accesses_[reader][i].is_written;
     for (size_t j = 0; j < written.size(); j++) {
-      if (!accesses_[writer][j].is_written || names_[writer][j] != name) continue;
+      if (!accesses_[writer][j].is_written || accessed_buffer_names_[writer][j] != name) continue;
       const KernelSet& before = graph.kernels_stored_in(written[j]);
       if (stored.contains(writer)) {
         if (writer > reader && may_overlap(reader, i, !is_read, writer, j))
@@ -352,7 +352,7 @@ class OrderChecker {
   const TensorParameters& parameters_;
   VariableValues variables_;
   std::vector<std::vector<BufferAccess>> accesses_;
-  std::vector<std::vector<std::string>> names_;
+  std::vector<std::vector<std::string>> accessed_buffer_names_;
   std::optional<ParsedTensorGraph> split_graph_, list_graph_;
   std::vector<ParsedTensorGraph> parsed_lists_;
   const GoldenStage *stage_before_plan_ = nullptr, *plan_stage_ = nullptr;

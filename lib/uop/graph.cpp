@@ -86,7 +86,7 @@ void Graph::resize_table(size_t slots) {
   node_table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
   std::memset(node_table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
-  max_nodes_ = size_t(std::min(int64_t(slots / 2), limit_value(Limit::Nodes)));
+  table_growth_threshold_ = size_t(std::min(int64_t(slots / 2), limit_value(Limit::Nodes)));
   for (uint32_t number = 1; number <= node_keys_.size(); number++) {
     NodeKey key = node_keys_[number - 1];
     node_slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
@@ -130,7 +130,7 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   node_keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() > max_nodes_) [[unlikely]] grow_node_table();
+  if (nodes_.size() > table_growth_threshold_) [[unlikely]] grow_node_table();
   return UOp(made);
 }
 

@@ -170,7 +170,8 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> node_table_;
   size_t table_size_ = 0;
-  size_t max_nodes_ = 0;  // with this many nodes, the next node makes the table grow or exceeds Limit::Nodes
+  // with this many nodes, the next node makes the table grow or exceeds Limit::Nodes
+  size_t table_growth_threshold_ = 0;
   InternTable<const InternedItems*> interned_items_{256};
   InternTable<const InternedText*> interned_texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

@@ -47,10 +47,10 @@ def repository(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathl
 def test_texts_of_recordings_are_no_markdown() -> None:
   assert ci.cell("![x](https://e) <img src=x>|a\nb") == r"\!\[x\]\(https\://e\) \<img src=x\>\|a b"
   assert ci.cell("www.e.org") == r"www\.e\.org"
-  assert ci.code("a`b") == "`` a`b ``"
-  assert ci.code("a|b") == r"`a\|b`"
+  assert ci.code_span("a`b") == "`` a`b ``"
+  assert ci.code_span("a|b") == r"`a\|b`"
   assert ci.cell("a\r\nb\u2028c\x1b]0;t") == ci.cell("a b c ]0;t")
-  assert ci.code("a\rb") == "`a b`"
+  assert ci.code_span("a\rb") == "`a b`"
   assert ci.fenced_block("a\n````\n![x](https://e)") == ["`````", "a\n````\n![x](https://e)", "`````"]
 
 

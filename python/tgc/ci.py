@@ -123,7 +123,7 @@ def cell(x: object) -> str:
   return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@.])", r"\\\1", one_line(x))
 
 
-def code(x: object) -> str:
+def code_span(x: object) -> str:
   text = one_line(x).replace("|", "\\|")
   fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
   return f"{fence}{text}{fence}" if len(fence) == 1 else f"{fence} {text} {fence}"
@@ -135,12 +135,12 @@ def difference_table(found: Difference, what: str) -> list[str]:
                    (("same", "the same"), ("different", "different"), ("only_a", "only in the base"), ("only_b", "new")) if counts.get(key))
   out = [f"### {what}", "", line or "nothing was compared"]
   if rules := found.by_rule:
-    out += ["", "| rule | records |", "|---|---|", *(f"| {code(rule)} | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
+    out += ["", "| rule | records |", "|---|---|", *(f"| {code_span(rule)} | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
   if found.differing:
     out += ["", "| record | name | first stage that differs | rule | source |", "|---|---|---|---|---|"]
     for r in found.differing[:ROWS]:
       source = "" if "target" not in r.facts else "same" if r.same_source else "differs"
-      out.append(f"| {code(r.id)} | {cell(r.name)} | {cell(r.stage)} | {cell(r.rule)} | {source} |")
+      out.append(f"| {code_span(r.id)} | {cell(r.name)} | {cell(r.stage)} | {cell(r.rule)} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
     out += ["", "<details><summary>the first differences</summary>", "", *fenced_block(found.text[:20000].rstrip()), "</details>"]
   return [*out, ""]
