@@ -242,8 +242,8 @@ class DiffCommand {
       return compare_runs(keep_only_stage(a, stage_), keep_only_stage(b, stage_));
     if (!plan_.is_quiet && !plan_.as_json && a.is_graph != b.is_graph)
       session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? spec_b_ : spec_a_));
-    const DiffInput graph_a =
-        stage_result(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
+    // a separate statement: reports an error of A first
+    const DiffInput graph_a = stage_result(a, stage_, stage.target).value_or_throw();
     return compare_graphs(graph_a, stage_result(b, stage_, stage.target).value_or_throw());
   }
 

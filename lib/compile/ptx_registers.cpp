@@ -60,8 +60,8 @@ class PtxKernel {
   }
 
  private:
-  static constexpr int64_t kReservedRegisters =
-      6;  // for thread numbers and addresses of the launch, which PTX does not name
+  // for thread numbers and addresses of the launch, which PTX does not name
+  static constexpr int64_t kReservedRegisters = 6;
 
   static uint32_t dimension_product(std::string_view text) {
     uint32_t out = 1;

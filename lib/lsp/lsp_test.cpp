@@ -202,8 +202,8 @@ TEST_CASE("lsp: a listing has no notes about what no listing can say") {
 TEST_CASE("lsp: commands run only by name on open texts, in a folder of their own") {
   Session s;
   s.open(kKernel);
-  const std::string ran =
-      s.run(R"({"command":"tgc.run","arguments":["u",0]})");  // LspServer starts /bin/echo as the program
+  // LspServer starts /bin/echo as the program
+  const std::string ran = s.run(R"({"command":"tgc.run","arguments":["u",0]})");
   CHECK(has(ran, "\"exitCode\":0"));
   CHECK(has(ran, "run /"));
   CHECK(has(ran, "graph.uop --color=never"));

@@ -40,8 +40,8 @@ constexpr size_t kMaxShownSidesLength = 160;
 constexpr size_t kMaxSplitBools = 3;     // most bools whose two values are decided separately (decide_cases)
 // a high ProofLimits::max_expanded_nodes, because both sides contain the guards of the rule
 constexpr size_t kMaxExpandedNodes = 250;
-constexpr size_t kMinSpecialTrials =
-    4;        // number of instances to evaluate at NaN and infinities even if the time is over
+// number of instances to evaluate at NaN and infinities even if the time is over
+constexpr size_t kMinSpecialTrials = 4;
 constexpr size_t kMaxSpecialSearches = 24;  // number of proven instances up to which find_special_values() is called
 
 class LiveRulesProver {

@@ -13,8 +13,8 @@ namespace tgc {
 struct RightSide {
   UOp right_node;
   UOp condition = {};  // a bool that is true wherever the rule makes this right side; null means true
-  std::string assumption_text =
-      {};  // an assumption of `condition` that is not a guard of the rule, as text; "" if there is none
+  // an assumption of `condition` that is not a guard of the rule, as text; "" if there is none
+  std::string assumption_text = {};
 };
 
 // Returns the right sides that a rule may make for the node `root`. `captured` has the nodes that the pattern binds.

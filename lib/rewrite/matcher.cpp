@@ -357,8 +357,8 @@ struct NumberedRuleSets {
 };
 
 NumberedRuleSets& numbered_rule_sets() {
-  static auto* sets =
-      new NumberedRuleSets;  // never destroyed, because destructors of static objects may still rewrite graphs
+  // never destroyed, because destructors of static objects may still rewrite graphs
+  static auto* sets = new NumberedRuleSets;
   return *sets;
 }
 

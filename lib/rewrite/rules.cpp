@@ -17,8 +17,8 @@ struct RuleRegistry {
   std::vector<const Rule*> rules;
 };
 RuleRegistry& rule_registry() {
-  static RuleRegistry* const r =
-      new RuleRegistry;  // never destroyed, because static rule sets use it in their destructors
+  // never destroyed, because static rule sets use it in their destructors
+  static RuleRegistry* const r = new RuleRegistry;
   return *r;
 }
 

@@ -75,8 +75,8 @@ uint8_t* map_between_guards(size_t bytes) {
 // Mappings with one page between the guards, which the thread reuses: mapping and unmapping a page takes longer than
 // most REF kernels.
 struct SpareMappings {
-  static constexpr size_t kMaxMappings =
-      kIsSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
+  // no reuse under a sanitizer, so that it finds use after free
+  static constexpr size_t kMaxMappings = kIsSanitized ? 0 : 16;
   uint8_t* mappings[std::max<size_t>(kMaxMappings, 1)];
   size_t count = 0;
   bool is_thread_ending = false;

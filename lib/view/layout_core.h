@@ -16,8 +16,8 @@ namespace tgc {
 
 struct LayoutInput {
   int32_t num_nodes = 0;
-  const int32_t* edge_begins =
-      nullptr;  // node i's sources are source[edge_begins[i]] to source[edge_begins[i + 1] - 1]
+  // node i's sources are source[edge_begins[i]] to source[edge_begins[i + 1] - 1]
+  const int32_t* edge_begins = nullptr;
   const int32_t* source = nullptr;  // a source has a smaller number than its user
   const float* node_sizes = nullptr;
   const float* earlier_positions = nullptr;  // NaN: the node is new

@@ -217,7 +217,7 @@ class ClangEngineImpl final : public ClangEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::ClangEngine* tgc_clang_engine() {
-  static tgc::ClangEngineImpl* engine =
-      new tgc::ClangEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
+  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::ClangEngineImpl* engine = new tgc::ClangEngineImpl;
   return engine;
 }

@@ -94,7 +94,7 @@ class LldEngineImpl final : public LldEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LldEngine* tgc_lld_engine() {
-  static tgc::LldEngineImpl* engine =
-      new tgc::LldEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
+  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::LldEngineImpl* engine = new tgc::LldEngineImpl;
   return engine;
 }

@@ -212,7 +212,7 @@ class LlvmEngineImpl final : public LlvmEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LlvmEngine* tgc_llvm_engine() {
-  static tgc::LlvmEngineImpl* engine =
-      new tgc::LlvmEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
+  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::LlvmEngineImpl* engine = new tgc::LlvmEngineImpl;
   return engine;
 }

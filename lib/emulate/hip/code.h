@@ -53,8 +53,8 @@ struct Op {
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
   RegisterPart result_part = RegisterPart::Whole;  // the bits of the destination register that receive the result
   uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter
-  uint8_t bytes =
-      0;  // for a memory operation: bytes per lane; for a wait: the WaitCounter; for DPP: row and bank masks
+  // for a memory operation: bytes per lane; for a wait: the WaitCounter; for DPP: row and bank masks
+  uint8_t bytes = 0;
   WaitCounter counter = WaitCounter::None;
   bool has_wide_address = false;  // the vector part of the address has 64 bits
   bool has_narrow_base = false;  // the scalar part of the address has 32 bits
