@@ -202,7 +202,7 @@ int run_rule_mutants(const CampaignOptions& o) {
   const size_t counted = report.num_refuted + report.num_open;
   std::printf("%zu mutants of %zu: %zu equivalent, %zu refuted (%zu beside the rule), %zu open: %.1f %% "
               "refuted\n", report.num_drawn(), report.num_candidates, report.num_equivalent, report.num_refuted,
-              report.num_refuted_by_rule, report.num_open,
+              report.num_refuted_beside_rule, report.num_open,
               100.0 * double(report.num_refuted) / double(std::max<size_t>(counted, 1)));
   return report.num_refuted * 100 < counted * 95;
 }

@@ -131,7 +131,7 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
     if (!proof.counterexample.empty()) out.num_refuted++;
     else if (auto own = same ? std::nullopt : find_mutant_error(m, is_rule_exact);
              own || (!proof.special_inputs.empty() && !it->second.has_special)) {
-      out.num_refuted++, out.num_refuted_by_rule++, verdict = "refuted beside its rule";
+      out.num_refuted++, out.num_refuted_beside_rule++, verdict = "refuted beside its rule";
       proof.counterexample = own ? own->point : proof.special_inputs;
     } else if (equal) out.num_equivalent++, verdict = "equivalent";
     else out.num_open++, verdict = "open";

@@ -20,7 +20,7 @@ struct MutantReport {
   size_t num_candidates = 0;  // number of mutants from which prove_mutants() draws
   size_t num_refuted = 0;     // number of mutants with a counterexample, which REF confirms
   // The number of mutants that are refuted only by comparison with their rules.
-  size_t num_refuted_by_rule = 0;
+  size_t num_refuted_beside_rule = 0;
   size_t num_equivalent = 0;
   size_t num_open = 0;
   size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }

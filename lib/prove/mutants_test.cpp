@@ -74,7 +74,7 @@ TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not")
 
 TEST_CASE("mutants: errors of single floats are refuted beside the rule") {
   // the mutant turns a NaN with the bits 0x7f810001 into an infinity
-  CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").num_refuted_by_rule == 1);
+  CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").num_refuted_beside_rule == 1);
 }
 
 }  // namespace

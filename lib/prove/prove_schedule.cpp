@@ -8,7 +8,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-std::string difference_text(const ModelReport& run) {
+std::string failure_text(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
   if (!run.order_report.order_faults.empty()) return run.order_report.order_faults[0].detail();
   if (!run.hazard_text.empty()) return run.hazard_text;
@@ -27,7 +27,7 @@ std::string apply_run_result(const ModelReport& run, KernelProof& proof) {
     const auto rows = proof.rewrite_history ? proof.rewrite_history->stages() : std::span<const HistoryStage>();
     for (const HistoryStage& s : rows)
       if (s.name == stage) proof.stage_findings.back().place.stage = s.name;
-    proof.stage_findings.back().counterexample["stored"] = difference_text(run);
+    proof.stage_findings.back().counterexample["stored"] = failure_text(run);
     return "the schedule computes something else than the tensor graph; `tgc bisect` looks for the rewrite";
   }
   const bool is_whole =

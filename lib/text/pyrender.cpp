@@ -46,11 +46,11 @@ std::string_view method_name(Op op) {
 }
 
 void PyrenderWriter::write_lines() {
-  mark_named_nodes(root_node_, named_order_, node_texts_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
-  const RareArgFeatures odd = RareArgFeatures::of_nodes(named_order_);
+  mark_named_nodes(root_node_, ordered_nodes_, node_texts_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
+  const RareArgFeatures odd = RareArgFeatures::of_nodes(ordered_nodes_);
   has_rare_arg_text_ = odd.has_parenthesis, has_graphs_ = odd.has_graph;
-  for (size_t i = 0; i < named_order_.size(); i++) {
-    UOp u = named_order_[i];
+  for (size_t i = 0; i < ordered_nodes_.size(); i++) {
+    UOp u = ordered_nodes_[i];
     NodeText& info = node_texts_[u.id()];
     if (!info.has_line && !u.in(kNeverNamed)) {
       info.is_inlined = true;

@@ -19,7 +19,7 @@ class CompletePyrenderWriter : public PyrenderWriter {
     write_lines();
     CompleteText out{kernels_text_, false};
     PyrenderReader reader(root_node_.graph(), line_text_.view(), {}, nullptr);
-    reader.assume_names(named_order_, kernel_graphs_);
+    reader.assume_names(ordered_nodes_, kernel_graphs_);
     for (size_t i = 0; i < line_begins_.size(); i++) {
       auto [u, begin] = line_begins_[i];
       size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : line_text_.size();
@@ -64,7 +64,7 @@ class CompletePyrenderWriter : public PyrenderWriter {
         for (UOp part : parts) node_texts_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
-      reader.assume_names(named_order_, kernel_graphs_);
+      reader.assume_names(ordered_nodes_, kernel_graphs_);
       read = read_line_value(reader, 0);
       if (read == u) return node_texts_[u.id()].is_plain = false, line;
       if (!mark_plain_nodes(u, read))

@@ -334,7 +334,7 @@ UOp PyrenderReader::load_call_node(UOp from, const CallArguments& args, size_t a
   if (!args.empty() && args[0].value.is_uop())
     return generic_call_node(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
   UOp out = generic_call_node(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
-  infer_facts_later(out);
+  infer_length_later(out);
   return out;
 }
 DType PyrenderReader::loaded_dtype(UOp from) {
@@ -348,7 +348,7 @@ DType PyrenderReader::loaded_dtype(UOp from) {
 // header, the uses decide the length of the result, which may be shorter.
 UOp PyrenderReader::reduce_call_node(UOp self, const CallArguments& args, size_t at) {
   UOp out = generic_call_node(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
-  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_facts_later(out);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_length_later(out);
   return out;
 }
 

@@ -255,7 +255,7 @@ class OpenPyrenderReader : public PyrenderReader {
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->offset) : dtype_of_op(op), current_sources_, arg);
     // in 0.13, a REDUCE of a vector may make a shorter vector, so its uses decide the length
     if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
-      infer_facts_later(out);
+      infer_length_later(out);
     return out;
   }
 

@@ -57,7 +57,7 @@ class PyrenderReader : public PyValueReader {
   }
   DType loaded_dtype(UOp from);
   // Call it for a node whose uses decide its vector length.
-  void infer_facts_later(UOp u) { nodes_of_open_length_.emplace_back(u, line_name_); }
+  void infer_length_later(UOp u) { nodes_of_open_length_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;
 

@@ -157,7 +157,7 @@ class PyrenderFormWriter {
 
 class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
  public:
-  explicit PyrenderWriter(UOp root) : root_node_(root), named_order_(toposort(root)), node_texts_(root.id() + 1) {}
+  explicit PyrenderWriter(UOp root) : root_node_(root), ordered_nodes_(toposort(root)), node_texts_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
   // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph, or if
@@ -189,7 +189,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   int function_level_ = 0;
 
   UOp root_node_;
-  std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
+  std::vector<UOp> ordered_nodes_;  // the named node c12 is ordered_nodes_[12]
   std::vector<NodeText> node_texts_;
   TextBuffer line_text_, piece_text_;
   bool should_keep_lines_ = false;

@@ -274,7 +274,7 @@ class ViewGatherer {
     if (!imported) return imported.diag();
     if (auto& refused = import_facts_of_input(*imported).import_error) return *refused;
     imported->info.target = supported_target(in.info.target, imported->graph->settings());
-    return run_or_bisect(imports, *imported, content_.graphs.back());
+    return add_requested_runs(imports, *imported, content_.graphs.back());
   }
   Status add_recorded_graph(const InputGraph& in) {
     if (auto status = add_stages(in); !status || !in.record) return status;
@@ -388,7 +388,7 @@ class ViewGatherer {
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
     RecordedGraph graph = record_with_program(*compilation, request_.should_include_assembly);
     graph.bundle_json = bundle;
-    if (auto status = run_or_bisect(session_, compilation->input_graph(), graph); !status) return status;
+    if (auto status = add_requested_runs(session_, compilation->input_graph(), graph); !status) return status;
     if (request_.should_prove_rewrites && !graph.is_tensor_graph) {
       auto again = session_.begin(compilation->input_graph());
       if (!again) return again.diag();
@@ -407,7 +407,7 @@ class ViewGatherer {
     return graph;
   }
   // Call this after the graph is recorded, because a recording lacks nodes that exist before it begins.
-  Status run_or_bisect(const Session& session, InputGraph in, RecordedGraph& graph) {
+  Status add_requested_runs(const Session& session, InputGraph in, RecordedGraph& graph) {
     if (!request_.should_run_kernels && !request_.should_bisect_kernels) return Unit{};
     RunOptions spec{{.name = request_.input, .kernel = request_.kernel}, {.name = request_.run_device}};
     if (request_.should_bisect_kernels) {

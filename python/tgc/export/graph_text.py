@@ -77,21 +77,21 @@ def checked_count(count: int) -> Any:
 def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(error).__name__}: {error}"
 
 
-def is_number(x: Any) -> bool: return type(x) in (bool, int, float, permitted_names()[1].get("ConstFloat")) or x is permitted_names()[0]["Invalid"]
+def is_const_value(x: Any) -> bool: return type(x) in (bool, int, float, permitted_names()[1].get("ConstFloat")) or x is permitted_names()[0]["Invalid"]
 def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
 def is_parameter(x: Any) -> bool:
   """Returns True for the number of a buffer, or for a ParamArg whose name and bounds, if any, are an identifier and
   numbers."""
   bounds = getattr(x, "vmin_vmax", None)
   return type(x) is int or (type(x) is permitted_names()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
-                            (bounds is None or is_tuple(bounds, is_number, is_number)))
+                            (bounds is None or is_tuple(bounds, is_const_value, is_const_value)))
 def is_tuple(x: Any, *kinds: Any) -> bool: return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
 
 
 # Tests of the args of ops that tinygrad puts unquoted into Python code when it evaluates sizes (UOp.sym_infer).
 ARG_TESTS = {
-  "CONST": is_number, "PARAM": is_parameter, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
-  "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_number, is_number),
+  "CONST": is_const_value, "PARAM": is_parameter, "VCONST": lambda x: type(x) is tuple and all(map(is_const_value, x)), "SPECIAL": is_name,
+  "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_const_value, is_const_value),
   "RANGE": lambda x: type(x) is tuple and all(type(y) is int for y in x[:-1]),
   "REDUCE_AXIS": lambda x: is_tuple(x, lambda op: isinstance(op, enum.Enum), lambda axis: all(type(y) is int for y in axis)),
 }
