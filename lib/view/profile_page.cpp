@@ -22,7 +22,7 @@ namespace {
 
 using profile::KernelRun;
 using profile::Profile;
-using AssemblyListing = profile::ProgramListings::AssemblyListing;
+using AssemblyListing = profile::ProgramListings::Listing;
 
 struct PageDocument {
   std::string id;

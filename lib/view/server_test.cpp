@@ -28,7 +28,7 @@ struct Served {
 
   Served() {
     ViewContent content{
-        .input_title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule = {}};
+        .input_title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule_json = {}};
     content.graphs.push_back(
         {.name = "late", .compile_later = [] { return Result<RecordedGraph>(RecordedGraph{.data_json = "{1}"}); }});
     content.graphs.push_back(
