@@ -5,6 +5,7 @@
 
 #include "lib/import/upgrade.h"
 #include "lib/support/deadline.h"
+#include "lib/support/depth_guard.h"
 #include "lib/text/repr.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/wellformed.h"
@@ -152,10 +153,7 @@ Value Importer::number_value(UOp source, DType dtype) {
   // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
   if (v.is_weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
     if (numbers_depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
-    struct DepthScope {
-      int& depth;
-      ~DepthScope() { depth--; }
-    } scope{++numbers_depth_};
+    const DepthGuard level(numbers_depth_);
     return import_elementwise(*this, source, {dtypes::float64});
   }
   Value out{.elements = elements_of_source(source),

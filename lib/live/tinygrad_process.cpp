@@ -31,6 +31,14 @@ std::string tinygrad_command_of(const std::string& tinygrad) {
   return tinygrad + (is_python ? exporter_arguments() : "") + " --answer";
 }
 
+GoldenRecord record_of_error(const CompileQuestion& question, std::string error) {
+  GoldenRecord out{.id = question.id,
+                   .target = question.target,
+                   .ast = question.ast.empty() ? question.graph_json : question.ast};
+  out.error = std::move(error);
+  return out;
+}
+
 // Reads {"record":{...}}; makes a record with the error of {"error":"..."}.
 GoldenRecord parse_record(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
@@ -40,10 +48,7 @@ GoldenRecord parse_record(const std::string& answer, const CompileQuestion& ques
     if (key == "record") {
       out = std::move(parse_golden_record({std::string(in.skip_any()), 1}, kFile).value_or_throw());
     } else if (key == "error") {
-      out = {.id = question.id,
-             .target = question.target,
-             .ast = question.ast.empty() ? question.graph_json : question.ast};
-      out->error = in.string();
+      out = record_of_error(question, in.string());
     } else {
       in.skip_any();
     }
@@ -251,9 +256,7 @@ Result<GoldenRecord> TinygradPool::ask_process(const CompileQuestion& question) 
   auto record = process->ask_process(question);
   return_process(group, std::move(process));
   if (record || (should_stop_ && should_stop_())) return record;
-  GoldenRecord failed{.id = question.id, .target = question.target, .ast = question.graph_json};
-  failed.error = record.diag().text();
-  return failed;
+  return record_of_error(question, record.diag().text());
 }
 
 Result<std::vector<GoldenRecord>> TinygradPool::ask_process(const ModelQuestion& question) {

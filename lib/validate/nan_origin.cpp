@@ -5,6 +5,7 @@
 
 #include "lib/support/deadline.h"
 #include "lib/support/deep_stack.h"
+#include "lib/support/depth_guard.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/render.h"
 
@@ -130,11 +131,8 @@ void NanOriginFinder::count_work_step() {
 // Limits the depth of the recursion, and makes sure that the stack suffices.
 template <class Recurse>
 auto NanOriginFinder::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
-  if (++recursion_depth_ > kMaxRecursionDepth) throw Failure("the kernel's expressions are nested too deeply");
-  const struct DepthGuard {
-    int& depth;
-    ~DepthGuard() { depth--; }
-  } guard{recursion_depth_};
+  const DepthGuard level(recursion_depth_);
+  if (recursion_depth_ > kMaxRecursionDepth) throw Failure("the kernel's expressions are nested too deeply");
   return recursion_depth_ % (kStackCheckLevels / 2) == 0 ? call_with_stack(recurse) : recurse();
 }
 
