@@ -215,17 +215,17 @@ class GraphDiffer {
     (added ? c.after : c.before) = node_as_line(side, top);
     auto& covered = added ? grouped_nodes_b_ : grouped_nodes_a_;
     covered.resize(side.nodes.size());
-    std::vector<uint32_t> todo{top};
+    std::vector<uint32_t> worklist{top};
     covered[top] = 1;
-    while (!todo.empty()) {
-      uint32_t i = todo.back();
-      todo.pop_back();
+    while (!worklist.empty()) {
+      uint32_t i = worklist.back();
+      worklist.pop_back();
       if (i != top) c.grouped_lines.push_back(node_as_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.position_of(s);
         if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_separate_change(side, k)) continue;
         covered[k] = 1;
-        todo.push_back(k);
+        worklist.push_back(k);
       }
     }
     for (uint32_t user : side.users[top]) {

@@ -129,10 +129,10 @@ uint64_t NodeLabels::label_hash(UOp u) const {
 bool is_same_graph(UOp a, UOp b, const NodeLabels& labels) {
   Graph& graph = a.graph();
   UOpMap<UOp> to_b(graph), to_a(graph);
-  std::vector<std::pair<UOp, UOp>> todo{{a, b}};
-  while (!todo.empty()) {
-    auto [x, y] = todo.back();
-    todo.pop_back();
+  std::vector<std::pair<UOp, UOp>> worklist{{a, b}};
+  while (!worklist.empty()) {
+    auto [x, y] = worklist.back();
+    worklist.pop_back();
     const UOp *known_y = to_b.find(x), *known_x = to_a.find(y);
     if (known_y || known_x) {
       if (!known_y || !known_x || !(*known_y == y)) return false;
@@ -143,7 +143,7 @@ bool is_same_graph(UOp a, UOp b, const NodeLabels& labels) {
     if (bool(inner_x) != bool(inner_y) || (inner_x && !is_same_graph(inner_x, inner_y, labels))) return false;
     to_b[x] = y;
     to_a[y] = x;
-    for (size_t i = x.num_src(); i-- > 0;) todo.emplace_back(x.src(i), y.src(i));
+    for (size_t i = x.num_src(); i-- > 0;) worklist.emplace_back(x.src(i), y.src(i));
   }
   return true;
 }
@@ -353,15 +353,15 @@ class GraphMatcher {
   }
 
   void match_subgraph(uint32_t x, uint32_t y) {
-    std::vector<std::pair<uint32_t, uint32_t>> todo{{x, y}};
-    while (!todo.empty()) {
-      auto [u, v] = todo.back();
-      todo.pop_back();
+    std::vector<std::pair<uint32_t, uint32_t>> worklist{{x, y}};
+    while (!worklist.empty()) {
+      auto [u, v] = worklist.back();
+      worklist.pop_back();
       if (!is_unmatched(u, v) || !are_equal_subgraphs(u, v) || a_.is_value(u)) continue;
       accept_pair(u, v);
       auto su = ordered_sources(a_.nodes[u], labels_, a_), sv = ordered_sources(b_.nodes[v], labels_, b_);
       for (size_t i = 0; i < su.size() && i < sv.size(); i++)
-        todo.emplace_back(a_.position_of(su[i]), b_.position_of(sv[i]));
+        worklist.emplace_back(a_.position_of(su[i]), b_.position_of(sv[i]));
     }
   }
 

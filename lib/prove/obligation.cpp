@@ -73,20 +73,20 @@ Prover::NodeFrontier Prover::make_frontier(const ComparedValues& v, int lane, si
     uint8_t sides;
     size_t depth;
   };
-  std::map<uint64_t, Item, std::greater<>> todo;
+  std::map<uint64_t, Item, std::greater<>> worklist;
   size_t depth = 0;
   auto push = [&](UOp u, int at, uint8_t sides) {
     if (!u) return;
     if (u.dtype().count() <= 1) at = 0;
-    auto [it, is_new] = todo.try_emplace(uint64_t(u.id()) << 12 | uint64_t(at), Item{u, at, 0, depth});
+    auto [it, is_new] = worklist.try_emplace(uint64_t(u.id()) << 12 | uint64_t(at), Item{u, at, 0, depth});
     it->second.sides |= sides, it->second.depth = std::min(it->second.depth, depth);
   };
   push(v.before, lane, 1), push(v.before_valid, lane, 1), push(v.after, lane, 2), push(v.after_valid, lane, 2);
   NodeFrontier out;
   size_t expanded = 0, visited = 0;
-  while (!todo.empty()) {
-    auto [u, at, sides, own_depth] = todo.begin()->second;
-    todo.erase(todo.begin());
+  while (!worklist.empty()) {
+    auto [u, at, sides, own_depth] = worklist.begin()->second;
+    worklist.erase(worklist.begin());
     if (u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::RANGE})) continue;
     if (u.is(Op::LOAD) && intervals_.leaf_of_load(u)) continue;
     if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of_load(u.src(0))) continue;

@@ -71,14 +71,14 @@ bool is_sink_of_values(const GoldenRecord& record, UOp root) {
 std::unordered_set<UOp> buffers_outside_calls(UOp root) {
   UOpSet seen(root.graph());
   std::unordered_set<UOp> out;
-  std::vector<UOp> todo{root};
-  while (!todo.empty()) {
-    const UOp u = todo.back();
-    todo.pop_back();
+  std::vector<UOp> worklist{root};
+  while (!worklist.empty()) {
+    const UOp u = worklist.back();
+    worklist.pop_back();
     if (!seen.insert(u)) continue;
     if (u.in({Op::PARAM, Op::BUFFER}) && !import::is_variable(u)) out.insert(u);
     const size_t body = u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0;
-    todo.insert(todo.end(), u.src().begin() + std::ptrdiff_t(body), u.src().end());
+    worklist.insert(worklist.end(), u.src().begin() + std::ptrdiff_t(body), u.src().end());
   }
   return out;
 }

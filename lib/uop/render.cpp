@@ -107,12 +107,12 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad) 
 }
 
 bool is_tree_within(UOp u, size_t nodes) {
-  std::vector<UOp> todo{u};
-  for (size_t done = 0; !todo.empty(); done++) {
-    UOp x = todo.back();
-    if (done + todo.size() + x.num_src() > nodes) return false;
-    todo.pop_back();
-    todo.insert(todo.end(), x.src().begin(), x.src().end());
+  std::vector<UOp> worklist{u};
+  for (size_t done = 0; !worklist.empty(); done++) {
+    UOp x = worklist.back();
+    if (done + worklist.size() + x.num_src() > nodes) return false;
+    worklist.pop_back();
+    worklist.insert(worklist.end(), x.src().begin(), x.src().end());
   }
   return true;
 }

@@ -42,10 +42,10 @@ def add_loads(nodes):
 
 def reachable_nodes(nodes, root):
   """Returns the nodes below the root and the root, in the same order, with sources by their new numbers."""
-  wanted, todo = {root}, [root]
-  while todo:
-    for s in nodes[todo.pop()].get("src", ()):
-      if s not in wanted: wanted.add(s), todo.append(s)
+  wanted, worklist = {root}, [root]
+  while worklist:
+    for s in nodes[worklist.pop()].get("src", ()):
+      if s not in wanted: wanted.add(s), worklist.append(s)
   number = {old: new for new, old in enumerate(sorted(wanted))}
   return [{**n, "src": [number[s] for s in n["src"]]} if "src" in n else n for i, n in enumerate(nodes) if i in wanted]
 

@@ -173,12 +173,12 @@ class Matcher {
     for (let x = a.nodes.length - 1; x >= 0; x--) {
       const found = a.match[x] >= 0 || a.isValue[x] ? null : left.get(a.shape[x]);
       while (found && found.length && b.match[found[found.length - 1]] >= 0) found.pop();
-      const todo = found && found.length ? [[x, found[found.length - 1]]] : [];
-      while (todo.length) {
-        const [u, v] = todo.pop();
+      const worklist = found && found.length ? [[x, found[found.length - 1]]] : [];
+      while (worklist.length) {
+        const [u, v] = worklist.pop();
         if (!this.#areUnmatched(u, v) || !this.#alike(u, v) || a.isValue[u]) continue;
         this.#accept(u, v);
-        a.sources[u].forEach((s, i) => todo.push([s, b.sources[v][i]]));
+        a.sources[u].forEach((s, i) => worklist.push([s, b.sources[v][i]]));
       }
     }
   }
