@@ -33,7 +33,7 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base_scheduler() const { return *base_scheduler_; }
   Sha256 graph_key() const;                  // tinygrad's UOp.key (uop/ops.py)
-  // What is recorded of the kernel.
+  // Facts about the kernel from its record.
   struct KernelOrigin {
     bool runs_threads_in_turn = false;
     std::string function_name;          // empty: not recorded

@@ -7,12 +7,12 @@ namespace {
 
 // Returns a rewrite whose sides are equal, but not to the last bit, and without whose rule the kernel passes; null if
 // none is found. A small difference can grow: 1 / -0.0 is -infinity.
-const AppliedRewrite* nearly_same_culprit(CulpritProver& prover, const ObservedRun& watched) {
-  auto is_near = [&](const AppliedRewrite& a) {
+const Rewrite* nearly_same_culprit(CulpritProver& prover, const ObservedRun& watched) {
+  auto is_near = [&](const Rewrite& a) {
     const EquivalenceResult s = watched.side_equivalence(a);
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
-  auto is_culprit = [&](const AppliedRewrite& a) { return prover.prove_by_rule_veto(a) == CulpritProof::ByRule; };
+  auto is_culprit = [&](const Rewrite& a) { return prover.prove_by_rule_veto(a) == CulpritProof::ByRule; };
   return find_first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near,
                             is_culprit);
 }
@@ -50,9 +50,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor
     const bool is_refused = prover.run_partial_graph(r, i + 1).is_refused();
     // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
     if (is_refused && !prover.run_partial_graph(r, n).is_refused()) continue;
-    const AppliedRewrite& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
+    const Rewrite& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.are_sides_identical(culprit))  // equal sides: the rewrite only exposes an earlier error
-      if (const AppliedRewrite* earlier = nearly_same_culprit(prover, watched))
+      if (const Rewrite* earlier = nearly_same_culprit(prover, watched))
         return prover.make_verdict(*earlier, CulpritProof::ByRule);
     const CulpritProof proof = executor.does_ref_agree() ? CulpritProof::ByGraph : prover.prove_by_veto(culprit);
     if (proof == CulpritProof::None) return std::nullopt;

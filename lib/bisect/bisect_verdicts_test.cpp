@@ -239,11 +239,11 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
       if (!in) break;
       CAPTURE(in->info.name);
       Compilation c = std::move(session.begin(std::move(*in)).value_or_throw());
-      ApplicationLog log;
+      RewriteLog log;
       c.set_stage_observer(&log);
       (void)c.list();
       c.set_stage_observer(nullptr);
-      auto is_value = [](const AppliedRewrite& a) { return a.before.dtype().is_value(); };
+      auto is_value = [](const Rewrite& a) { return a.before.dtype().is_value(); };
       auto all = evaluate_sides(c, log.all_rewrites(), {}, {}, is_value);
       for (const EquivalenceResult& seen : all.value_or_throw()) CHECK(seen.kind != EquivalenceResult::Kind::Unlike);
     }
@@ -263,17 +263,17 @@ TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") 
   Session session;
   InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
-  ApplicationLog log;
+  RewriteLog log;
   c.set_stage_observer(&log);
   (void)c.list();
   c.set_stage_observer(nullptr);
   auto all = std::move(evaluate_sides(c, log.all_rewrites(), {}, {}).value_or_throw());
   CHECK(std::ranges::any_of(all, [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; }));
   for (size_t i = 0; i < all.size(); i++) {
-    const AppliedRewrite& one = log.all_rewrites()[i];
+    const Rewrite& one = log.all_rewrites()[i];
     CAPTURE(one.rule->name);
     auto alone = evaluate_sides(c, log.all_rewrites(), {}, {},
-                                [&](const AppliedRewrite& a) { return a.rewrite_number == one.rewrite_number; });
+                                [&](const Rewrite& a) { return a.rewrite_number == one.rewrite_number; });
     CHECK(alone.value_or_throw()[0].kind == all[i].kind);
   }
 }

@@ -78,7 +78,7 @@ class DivergenceFinder {
   // Names a rewrite that only tgc makes, or describes one that only tinygrad makes. If neither is known, names the
   // first rewrite whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
-    const AppliedRewrite* culprit = nullptr;
+    const Rewrite* culprit = nullptr;
     if (!record_->rewrites_json.empty()) culprit = first_extra_rewrite(run);
     if (culprit) verdict_.proof = "tinygrad does not make this rewrite";
     else if (verdict_.detail.empty()) culprit = first_surviving_rewrite(run, ours, theirs);
@@ -93,19 +93,19 @@ class DivergenceFinder {
   // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else; of the nested
   // rewrites, only one of a node that tinygrad rewrites. Returns null if none is found, or if the cause is a rewrite
   // that only tinygrad makes, which the verdict then describes.
-  const AppliedRewrite* first_extra_rewrite(const StageRun& run) {
+  const Rewrite* first_extra_rewrite(const StageRun& run) {
     auto matches = recorded_rewrites(*run.row);
     if (!matches) return nullptr;
     const std::vector<Rewrite>& theirs = *matches;
     std::map<uint32_t, std::set<uint32_t>> made;  // by a node's id: ids of tinygrad's results
     for (const Rewrite& m : theirs) made[m.before.id()].insert(m.after.id());
-    std::vector<const AppliedRewrite*> list;
+    std::vector<const Rewrite*> list;
     std::vector<UOp> nodes{run.input, run.result};
-    for (const AppliedRewrite& a : log_.all_rewrites())
+    for (const Rewrite& a : log_.all_rewrites())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(recorded_graph_, run.input.graph().sink(nodes));
     // the first nested rewrite of a node that tinygrad rewrites, but into something else
-    const AppliedRewrite* inner = nullptr;
+    const Rewrite* inner = nullptr;
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());
       const bool is_rewritten = of_node != made.end();
@@ -145,8 +145,8 @@ class DivergenceFinder {
     return matches;
   }
 
-  const AppliedRewrite* first_surviving_rewrite(const StageRun& run, const std::string& ours,
-                                                const std::string& theirs) const {
+  const Rewrite* first_surviving_rewrite(const StageRun& run, const std::string& ours,
+                                         const std::string& theirs) const {
     Graph graph(input_graph_.graph->settings());
     auto pair = read_graph_pair(graph, {ours, "tgc"}, {theirs, input_graph_.file});
     if (!pair) return nullptr;
@@ -155,7 +155,7 @@ class DivergenceFinder {
     std::unordered_set<UOp> known(other.begin(), other.end()), ours_only;
     for (size_t i = 0; i < made.size(); i++)
       if (!known.contains(read[i])) ours_only.insert(made[i]);
-    for (const AppliedRewrite& a : log_.all_rewrites())
+    for (const Rewrite& a : log_.all_rewrites())
       if (a.stage == run.row && ours_only.contains(a.after)) return &a;
     return nullptr;
   }
@@ -173,7 +173,7 @@ class DivergenceFinder {
   const InputGraph& input_graph_;
   const std::string& target_;
   Verdict verdict_;
-  ApplicationLog log_;
+  RewriteLog log_;
   Compilation compilation_;
   bool is_refused_ = false;
   const GoldenRecord* record_ = nullptr;

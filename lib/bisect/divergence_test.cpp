@@ -30,11 +30,11 @@ InputGraph kernel() {
   return in;
 }
 
-class WithoutRule : public ApplicationLog {
+class WithoutRule : public RewriteLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::choose_result(hit, before, after);
+    UOp made = RewriteLog::choose_result(hit, before, after);
     return hit.rule->name == rule_ ? UOp() : made;
   }
 
@@ -55,7 +55,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   std::string nodes, list;
   for (const StageRun& run : log.stage_runs()) {
     if (run.row->name == stage)
-      for (const AppliedRewrite& a : log.all_rewrites()) {
+      for (const Rewrite& a : log.all_rewrites()) {
         if (a.stage != run.row) continue;
         int64_t before = writer.append_lines(a.before, nodes), after = writer.append_lines(a.after, nodes);
         list += (list.empty() ? "[" : ",[") + std::to_string(out.stages.size()) + ",\"uop/symbolic.py:1\"," +

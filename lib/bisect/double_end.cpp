@@ -36,7 +36,7 @@ std::optional<Verdict> find_double_end(const FailureRepro&, BisectExecutor& exec
     if (!range) continue;
     Verdict out{.kind = Verdict::Kind::Unresolved};
     size_t made = 0;  // number of rewrites so far that made an END of the loop
-    for (const AppliedRewrite& a : watched.application_log.all_rewrites()) {
+    for (const Rewrite& a : watched.application_log.all_rewrites()) {
       if (a.stage != stage.row || !a.after || a.depth != 0) continue;
       const EndsByRange before = ends_of(a.before), after = ends_of(a.after);
       auto ends = [&](const EndsByRange& e) { return e.contains(range) ? e.at(range).size() : 0; };

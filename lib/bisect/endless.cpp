@@ -28,20 +28,20 @@ std::string depth_text(UOp root) {
 
 // Records what each node is rewritten to, and finds a cycle of nodes that wait for each other: the rewriter can finish
 // each node of the cycle only after the next node.
-class WaitCycleLog : public ApplicationLog {
+class WaitCycleLog : public RewriteLog {
  public:
-  using ApplicationLog::begin_compilation, ApplicationLog::end_compilation;
+  using RewriteLog::begin_compilation, RewriteLog::end_compilation;
   void begin_rewrite(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
-    ApplicationLog::begin_rewrite(name, input, rules, bottom_up);
+    RewriteLog::begin_rewrite(name, input, rules, bottom_up);
     open_replacements_.emplace_back();
   }
   void end_rewrite(std::string_view name, UOp result) override {
-    ApplicationLog::end_rewrite(name, result);
+    RewriteLog::end_rewrite(name, result);
     if (!result && unfinished_replacements_.empty()) unfinished_replacements_ = std::move(open_replacements_.back());
     open_replacements_.pop_back();
   }
   void on_rule_applied(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
-    ApplicationLog::on_rule_applied(hit, before, after, cost);
+    RewriteLog::on_rule_applied(hit, before, after, cost);
     open_replacements_.back().try_emplace(before, after, all_rewrites().size());
   }
   void on_node_rebuilt(UOp before, UOp after) override {
@@ -51,7 +51,7 @@ class WaitCycleLog : public ApplicationLog {
   // Searches for a path from a node back to itself. A node's successor on a path is its replacement or, if the node was
   // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no
   // path.
-  std::vector<AppliedRewrite> find_cycle() const {
+  std::vector<Rewrite> find_cycle() const {
     enum VisitState : uint8_t { kNew, kOnPath, kDone };
     std::unordered_map<UOp, VisitState> states;
     std::vector<std::pair<UOp, size_t>> path;
@@ -72,12 +72,12 @@ class WaitCycleLog : public ApplicationLog {
           state = kOnPath;
           path.emplace_back(next, 0);
         } else if (state == kOnPath) {
-          std::vector<AppliedRewrite> out;
+          std::vector<Rewrite> out;
           for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
             if (auto change = unfinished_replacements_.find(it->first);
                 change != unfinished_replacements_.end() && change->second.application_number)
               out.push_back(all_rewrites()[change->second.application_number - 1]);
-          std::ranges::sort(out, {}, &AppliedRewrite::rewrite_number);
+          std::ranges::sort(out, {}, &Rewrite::rewrite_number);
           return out;
         }
       }
@@ -96,12 +96,12 @@ class WaitCycleLog : public ApplicationLog {
   ReplacementMap unfinished_replacements_;  // the changes by the innermost graph rewrite that ended without a result
 };
 
-bool repeats_node(std::span<const AppliedRewrite> cycle, std::span<const AppliedRewrite> all) {
+bool repeats_node(std::span<const Rewrite> cycle, std::span<const Rewrite> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
 
-const AppliedRewrite& first_same_application(const AppliedRewrite& a, std::span<const AppliedRewrite> all) {
-  return *std::ranges::find_if(all, [&](const AppliedRewrite& b) { return b.before == a.before && b.rule == a.rule; });
+const Rewrite& first_same_application(const Rewrite& a, std::span<const Rewrite> all) {
+  return *std::ranges::find_if(all, [&](const Rewrite& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecutor& executor) {
@@ -109,11 +109,11 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecu
   constexpr size_t kMostCompared = 4000, kMostProven = 16;
   executor.compare_sides(kMostCompared);
   const ObservedRun& watched = executor.observed_run();
-  std::vector<const AppliedRewrite*> suspect_rewrites = watched.suspect_rewrites();
+  std::vector<const Rewrite*> suspect_rewrites = watched.suspect_rewrites();
   std::erase_if(suspect_rewrites, [&](auto* a) { return !watched.side_equivalence(*a).differs_at_one_point_in(2); });
   suspect_rewrites.resize(std::min(suspect_rewrites.size(), kMostProven));
   CulpritProver prover(repro, executor);
-  for (const AppliedRewrite* a : suspect_rewrites) {
+  for (const Rewrite* a : suspect_rewrites) {
     const CulpritProof proof = prover.prove_culprit(*a);
     if (proof == CulpritProof::None) continue;
     Verdict out = prover.make_verdict(*a, proof);
@@ -126,13 +126,13 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecu
 
 }  // namespace
 
-std::span<const AppliedRewrite> last_rewrite_cycle(std::span<const AppliedRewrite> all) {
+std::span<const Rewrite> last_rewrite_cycle(std::span<const Rewrite> all) {
   if (all.empty()) return {};
   constexpr size_t kMostRules = 64;
   for (size_t n = 1; n <= std::min(kMostRules, all.size() - 1); n++)
     if (all[all.size() - 1 - n].before == all.back().before) return all.last(n);
   for (size_t n = 1; n <= kMostRules && 3 * n <= all.size(); n++) {
-    std::span<const AppliedRewrite> end = all.last(3 * n);
+    std::span<const Rewrite> end = all.last(3 * n);
     bool repeats = true;
     for (size_t i = 0; repeats && i + n < end.size(); i++) repeats = end[i].rule == end[i + n].rule;
     if (repeats) return all.last(n);
@@ -152,14 +152,14 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExe
               // the part of the message about the innermost stage
               .detail = message.substr(std::min(message.rfind("stage '"), message.size())),
               .stage = std::string(stage->row->name)};
-  std::span<const AppliedRewrite> all = watched.application_log.all_rewrites();
+  std::span<const Rewrite> all = watched.application_log.all_rewrites();
   WaitCycleLog log;
   Compilation c = executor.begin_compilation();
   c.set_stage_observer(&log);
   (void)c.list();
   c.set_stage_observer(nullptr);
-  const std::vector<AppliedRewrite> waiting = log.find_cycle();
-  std::span<const AppliedRewrite> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
+  const std::vector<Rewrite> waiting = log.find_cycle();
+  std::span<const Rewrite> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
   const int64_t limit = repro.input_graph.graph->settings().REWRITE_STACK_LIMIT;
   if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kStackLimitFactor)) {
     out.kind = Verdict::Kind::Deep;
@@ -171,7 +171,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExe
     if (wrong->detail.empty()) wrong->detail = out.detail;
     return wrong;
   }
-  for (const AppliedRewrite& a : cycle) {
+  for (const Rewrite& a : cycle) {
     describe_rewrite(a, out);
     if (out.before == out.after) out.after += "  (with another tag)";
     out.rule_cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});

@@ -12,11 +12,11 @@ using namespace pat;
 std::vector<std::string> cycle_of(const RuleSet& rules) {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
-  ApplicationLog log;
+  RewriteLog log;
   set_observer(g, &log);
   CHECK_FALSE(catch_failures([&] { return graph_rewrite(a + b, rules); }));
   std::vector<std::string> out;
-  for (const AppliedRewrite& t : last_rewrite_cycle(log.all_rewrites())) out.emplace_back(t.rule->name);
+  for (const Rewrite& t : last_rewrite_cycle(log.all_rewrites())) out.emplace_back(t.rule->name);
   set_observer(g, nullptr);
   return out;
 }

@@ -7,11 +7,11 @@ namespace {
 
 // If the kernel still stores wrong values without `culprit`, returns a second rewrite such that the kernel passes
 // without both; null if none is found.
-const AppliedRewrite* second_culprit(CulpritProver& prover, const ObservedRun& watched, const AppliedRewrite& culprit) {
+const Rewrite* second_culprit(CulpritProver& prover, const ObservedRun& watched, const Rewrite& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without_rewrite(culprit).kind != KernelOutcome::Kind::Fails) return nullptr;
   size_t tries = 0;
-  for (const AppliedRewrite* other : watched.suspect_rewrites())
+  for (const Rewrite* other : watched.suspect_rewrites())
     if (other != &culprit && watched.side_equivalence(*other).is_beyond_rounding && tries++ < kMostPartners &&
         prover.run_without_rewrite(culprit, other).passes())
       return other;
@@ -24,11 +24,11 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, BisectExecut
   const ObservedRun& watched = executor.observed_run();
   if (!watched.outcome.passes() && !is_endless(watched.outcome)) executor.compare_sides();
   CulpritProver prover(repro, executor);
-  for (const AppliedRewrite* a : watched.suspect_rewrites()) {
+  for (const Rewrite* a : watched.suspect_rewrites()) {
     const CulpritProof proof = prover.prove_culprit(*a);
     if (proof == CulpritProof::None) continue;
     if (proof == CulpritProof::ByGraph)
-      if (const AppliedRewrite* second = second_culprit(prover, watched, *a))
+      if (const Rewrite* second = second_culprit(prover, watched, *a))
         return verdict_on_two_rewrites(prover, *a, *second);
     return prover.narrowed_verdict(*a, proof);
   }
@@ -39,12 +39,12 @@ std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, BisectEx
   const ObservedRun& watched = executor.observed_run();
   if (!executor.does_ref_agree()) return std::nullopt;
   CulpritProver prover(repro, executor);
-  std::vector<const AppliedRewrite*> clear;
-  for (const AppliedRewrite* a : watched.suspect_rewrites())
+  std::vector<const Rewrite*> clear;
+  for (const Rewrite* a : watched.suspect_rewrites())
     if (watched.side_equivalence(*a).differs_at_one_point_in(4)) clear.push_back(a);
   const bool is_only_rule = std::ranges::all_of(clear, [&](auto* a) { return a->rule == clear[0]->rule; });
   if (!repro.is_small && !clear.empty() && is_only_rule) return prover.make_verdict(*clear[0], CulpritProof::None);
-  for (const AppliedRewrite* a : clear)
+  for (const Rewrite* a : clear)
     for (const StageRun& run : watched.application_log.stage_runs()) {
       if (run.row != a->stage) continue;
       if (executor.run_watched_graph(run.input).passes() &&

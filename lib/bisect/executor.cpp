@@ -38,19 +38,19 @@ class CancelWatcher : public StageObserver, public RewriteObserver {
 
 }  // namespace
 
-EquivalenceResult ObservedRun::side_equivalence(const AppliedRewrite& a) const {
+EquivalenceResult ObservedRun::side_equivalence(const Rewrite& a) const {
   const size_t i = index_of_rewrite(a);
   return i < compared_sides.size() ? compared_sides[i] : EquivalenceResult{};
 }
 
-bool ObservedRun::are_sides_identical(const AppliedRewrite& a) const {
+bool ObservedRun::are_sides_identical(const Rewrite& a) const {
   const EquivalenceResult s = side_equivalence(a);
   return s.kind == EquivalenceResult::Kind::Same && s.is_exact;
 }
 
-std::vector<const AppliedRewrite*> ObservedRun::suspect_rewrites() const {
+std::vector<const Rewrite*> ObservedRun::suspect_rewrites() const {
   using Kind = EquivalenceResult::Kind;
-  std::vector<const AppliedRewrite*> out;
+  std::vector<const Rewrite*> out;
   for (size_t i = 0; i < compared_sides.size(); i++)
     if (compared_sides[i].kind == Kind::Differ || compared_sides[i].kind == Kind::Unlike)
       out.push_back(&application_log.all_rewrites()[i]);
@@ -92,7 +92,7 @@ ObservedRun& BisectExecutor::observed_run() {
 
 void BisectExecutor::compare_sides(size_t most) {
   ObservedRun& w = observed_run();
-  std::span<const AppliedRewrite> list = w.application_log.all_rewrites();
+  std::span<const Rewrite> list = w.application_log.all_rewrites();
   list = list.first(std::min(list.size(), most));
   bisect_counts_.num_rewrites = list.size();
   auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.input.variables);

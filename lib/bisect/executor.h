@@ -13,7 +13,7 @@ namespace tgc {
 struct ObservedRun {
   explicit ObservedRun(Compilation c) : compilation(std::move(c)) {}
 
-  ApplicationLog application_log;
+  RewriteLog application_log;
   Compilation compilation;
   std::vector<UOp> linear_list = {};  // empty if the compilation was refused
   KernelOutcome outcome = {};
@@ -23,12 +23,12 @@ struct ObservedRun {
   std::string comparison_error = {};  // why compare_sides() failed; empty if it did not
   std::map<uint32_t, KernelOutcome> graph_outcomes = {};
 
-  size_t index_of_rewrite(const AppliedRewrite& a) const { return size_t(&a - application_log.all_rewrites().data()); }
+  size_t index_of_rewrite(const Rewrite& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult side_equivalence(
-      const AppliedRewrite& a) const;  // returns Kind::Open if the sides of `a` were not compared
-  bool are_sides_identical(const AppliedRewrite& a) const;
+      const Rewrite& a) const;  // returns Kind::Open if the sides of `a` were not compared
+  bool are_sides_identical(const Rewrite& a) const;
   // Returns the applications whose sides differ, the most suspicious first.
-  std::vector<const AppliedRewrite*> suspect_rewrites() const;
+  std::vector<const Rewrite*> suspect_rewrites() const;
 };
 
 class BisectExecutor {

@@ -73,8 +73,8 @@ FailureRepro add_expected_results(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);
 
-// Returns the command that repeats a bisection. `more_options` follows the input and begins with a blank. Of `options`,
-// the command has only the input, --inputs, --expect, --reference and --seed.
+// Returns the command that repeats a bisection. It has only the input, --inputs, --expect, --reference and --seed from
+// `options`. `more_options` follows the input and begins with a blank.
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.

@@ -56,7 +56,7 @@ std::string tree_text(UOp u, int depth) {
   return out;
 }
 
-void describe_rewrite(const AppliedRewrite& a, Verdict& verdict) {
+void describe_rewrite(const Rewrite& a, Verdict& verdict) {
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;
@@ -69,17 +69,17 @@ void describe_rewrite(const AppliedRewrite& a, Verdict& verdict) {
   verdict.node_tree = describe(a.before);
 }
 
-std::string rewrite_text(const AppliedRewrite& a) {
+std::string rewrite_text(const Rewrite& a) {
   return "number " + std::to_string(a.number_in_stage) + " of " + std::string(a.rule->name) + " in '" +
          std::string(a.stage->name) + "', " + location_of_rule(*a.rule);
 }
 
-std::string unrepresentable_constant(const AppliedRewrite& a) {
+std::string unrepresentable_constant(const Rewrite& a) {
   std::string out = unrepresentable_constant(a.before);
   return out.empty() && a.after ? unrepresentable_constant(a.after) : out;
 }
 
-std::string type_difference_text(const AppliedRewrite& a) {
+std::string type_difference_text(const Rewrite& a) {
   const UOp before = a.substitution_target && !(a.substitution_target == a.after) ? a.substitution_target : a.before;
   if (before.dtype() == a.after.dtype())
     return "a part of the result has another number of elements than before";

@@ -20,7 +20,7 @@ using IsRightTest = std::function<bool(const RunOptions&)>;
 constexpr double kRuleSeconds = 30;
 constexpr size_t kMostSuspects = 8;
 
-// A copy of an AppliedRewrite without its nodes, because the graph is freed as soon as the schedule is made.
+// A copy of a Rewrite without its nodes, because the graph is freed as soon as the schedule is made.
 struct Suspect {
   uint64_t rewrite_number, number_in_stage;
   const StageRow* stage;
@@ -34,15 +34,15 @@ struct Suspect {
 
 // Compares both sides of every application when the schedule is complete, and then ends the run. Suppresses the
 // application with the number `left_out`; 0 suppresses none.
-class SidesWatcher : public ApplicationLog {
+class SidesWatcher : public RewriteLog {
  public:
   explicit SidesWatcher(uint64_t left_out = 0) : suppressed_number_(left_out) {}
   std::vector<Suspect> applications;
   size_t num_compared = 0;
 
   void end_compilation(Compilation& c) override {
-    ApplicationLog::end_compilation(c);
-    for (const AppliedRewrite& a : all_rewrites())
+    RewriteLog::end_compilation(c);
+    for (const Rewrite& a : all_rewrites())
       applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
     auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
@@ -73,17 +73,17 @@ class SidesWatcher : public ApplicationLog {
 
 // Finds a rewrite that makes a buffer of the graph again after an earlier rewrite removed it: the buffer's number
 // seemed free, and a new buffer got it. Ends the run when the schedule is made.
-class ReuseWatcher : public ApplicationLog {
+class ReuseWatcher : public RewriteLog {
  public:
   Verdict reuse_verdict, folding_verdict;
   uint64_t folding_number = 0;  // number of the rewrite that `folding_verdict` names; 0 if none was found
 
   void end_compilation(Compilation& c) override {
-    ApplicationLog::end_compilation(c);
+    RewriteLog::end_compilation(c);
     UOpSet numbered(c.graph());
     for (auto& input : c.tensor_job().input_buffers) numbered.insert(input.second);
-    std::unordered_map<UOp, const AppliedRewrite*> folded;
-    for (const AppliedRewrite& a : all_rewrites()) {
+    std::unordered_map<UOp, const Rewrite*> folded;
+    for (const Rewrite& a : all_rewrites()) {
       const std::vector<UOp> before = buffers_below(a.before), after = buffers_below(a.after);
       for (UOp b : before)
         if (numbered.contains(b) && !std::ranges::count(after, b)) folded[b] = &a;
@@ -99,7 +99,7 @@ class ReuseWatcher : public ApplicationLog {
     std::erase_if(out, [](UOp x) { return !x.is(Op::BUFFER); });
     return out;
   }
-  void record_reuse(const AppliedRewrite& again, const AppliedRewrite& folds) {
+  void record_reuse(const Rewrite& again, const Rewrite& folds) {
     describe_rewrite(again, reuse_verdict), describe_rewrite(folds, folding_verdict);
     folding_number = folds.rewrite_number;
     throw Failure("a number is taken again");

@@ -29,7 +29,7 @@ std::optional<Verdict> find_double_end(const FailureRepro& repro, BisectExecutor
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExecutor& executor);
 // Returns the last cycle of a log: the applications since the last rewritten node was rewritten before, or else those
 // whose rules repeat. If no short cycle is found, returns the end of the log.
-std::span<const AppliedRewrite> last_rewrite_cycle(std::span<const AppliedRewrite> all);
+std::span<const Rewrite> last_rewrite_cycle(std::span<const Rewrite> all);
 
 // Finds the wrong shortcut (lib/rewrite/shortcut.h) if only unobserved or only observed rewriting makes the kernel
 // fail. In shortcut.cpp.

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-CulpritProof CulpritProver::prove_culprit(const AppliedRewrite& a) {
+CulpritProof CulpritProver::prove_culprit(const Rewrite& a) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   if (are_sides_unlike(sides)) {
     if (CulpritProof proof = prove_by_veto(a); proof != CulpritProof::None) return proof;
@@ -39,11 +39,11 @@ CulpritProof CulpritProver::prove_culprit(const AppliedRewrite& a) {
   return prove_by_veto(a);
 }
 
-CulpritProof CulpritProver::prove_by_veto(const AppliedRewrite& a) {
+CulpritProof CulpritProver::prove_by_veto(const Rewrite& a) {
   return run_without_rewrite(a).passes() ? CulpritProof::ByRun : prove_by_rule_veto(a);
 }
 
-CulpritProof CulpritProver::prove_by_rule_veto(const AppliedRewrite& a) {
+CulpritProof CulpritProver::prove_by_rule_veto(const Rewrite& a) {
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
   return executor_.compile_and_run(&veto).passes() ? CulpritProof::ByRule : CulpritProof::None;
 }
@@ -56,7 +56,7 @@ bool CulpritProver::is_wrong_after_stage(const StageRow* stage) {
   });
 }
 
-KernelOutcome CulpritProver::run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second) {
+KernelOutcome CulpritProver::run_without_rewrite(const Rewrite& a, const Rewrite* second) {
   const std::string node = second ? describe(second->before) : "";
   RewriteVeto veto([&](uint64_t number, const RuleHit& hit, UOp before) {
     return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
@@ -65,7 +65,7 @@ KernelOutcome CulpritProver::run_without_rewrite(const AppliedRewrite& a, const 
 }
 
 // Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
-KernelOutcome CulpritProver::run_stage_without_rewrite(const AppliedRewrite& a) {
+KernelOutcome CulpritProver::run_stage_without_rewrite(const Rewrite& a) {
   RewriteVeto veto([&](uint64_t number, const RuleHit&, UOp) { return number == a.rewrite_number; });
   Compilation c = executor_.begin_compilation();
   ScopedObserver watched(c, veto);
@@ -78,14 +78,14 @@ KernelOutcome CulpritProver::run_stage_without_rewrite(const AppliedRewrite& a) 
 KernelOutcome CulpritProver::run_partial_graph(const TopLevelRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
-    const AppliedRewrite& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
+    const Rewrite& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
     first.emplace_back(a.before, a.after);
   }
   auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
   return graph ? executor_.run_watched_graph(*graph) : refused_outcome(graph.diag());
 }
 
-Verdict CulpritProver::make_verdict(const AppliedRewrite& a, CulpritProof proof) {
+Verdict CulpritProver::make_verdict(const Rewrite& a, CulpritProof proof) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
   describe_rewrite(a, out);
@@ -105,7 +105,7 @@ Verdict CulpritProver::make_verdict(const AppliedRewrite& a, CulpritProof proof)
   return out;
 }
 
-Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& first, const AppliedRewrite& second) {
+Verdict verdict_on_two_rewrites(CulpritProver& prover, const Rewrite& first, const Rewrite& second) {
   Verdict out = prover.make_verdict(first, CulpritProof::ByRun);
   out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
   out.proof = "it fails without this rewrite alone, and passes without both";
@@ -116,11 +116,11 @@ Verdict verdict_on_two_rewrites(CulpritProver& prover, const AppliedRewrite& fir
 // leaves, such as loops, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the
 // kernel passes without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of
 // some nested rewrites cannot be compared, the verdict is unresolved.
-Verdict CulpritProver::narrowed_verdict(const AppliedRewrite& whole, CulpritProof proof) {
+Verdict CulpritProver::narrowed_verdict(const Rewrite& whole, CulpritProof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = observed_run_.application_log.all_rewrites();
   const size_t end = observed_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
-  for (const AppliedRewrite* a : observed_run_.suspect_rewrites()) {
+  for (const Rewrite* a : observed_run_.suspect_rewrites()) {
     const EquivalenceResult sides = observed_run_.side_equivalence(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
         sides.differs_at_one_point_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
@@ -128,13 +128,13 @@ Verdict CulpritProver::narrowed_verdict(const AppliedRewrite& whole, CulpritProo
   }
   // the search of --cmd has not compared the sides
   if (observed_run_.compared_sides.empty()) executor_.compare_sides();
-  std::vector<const AppliedRewrite*> unknown;
+  std::vector<const Rewrite*> unknown;
   for (size_t i = first; i < end; i++)
     if (observed_run_.side_equivalence(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
   for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
     if (run_without_rewrite(*unknown[i]).passes()) return make_verdict(*unknown[i], CulpritProof::ByRun);
   evaluate_more_points(first, end);
-  if (const AppliedRewrite* nested = nested_culprit(whole, first, end))
+  if (const Rewrite* nested = nested_culprit(whole, first, end))
     return make_verdict(*nested, CulpritProof::ByRule);
   if (unknown.empty()) return make_verdict(whole, proof);
   return {.kind = Verdict::Kind::Unresolved,
@@ -153,7 +153,7 @@ void CulpritProver::evaluate_more_points(size_t first, size_t end) {
   end = std::min(end, sides.size());
   if (first >= end) return;
   auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
-  auto is_nested = [&](const AppliedRewrite& a) {
+  auto is_nested = [&](const Rewrite& a) {
     return a.rewrite_number >= list[first].rewrite_number && a.rewrite_number <= list[end - 1].rewrite_number;
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
@@ -168,12 +168,12 @@ void CulpritProver::evaluate_more_points(size_t first, size_t end) {
 
 // The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without that branch
 // of its rule although `whole` still applies; null if none is found.
-const AppliedRewrite* CulpritProver::nested_culprit(const AppliedRewrite& whole, size_t first, size_t end) {
+const Rewrite* CulpritProver::nested_culprit(const Rewrite& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
-  auto is_candidate = [&](const AppliedRewrite& a) {
+  auto is_candidate = [&](const Rewrite& a) {
     return !observed_run_.are_sides_identical(a) && a.rule != whole.rule;
   };
-  auto is_culprit = [&](const AppliedRewrite& a) {
+  auto is_culprit = [&](const Rewrite& a) {
     bool whole_is_done = false;
     RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == node;
@@ -188,7 +188,7 @@ const AppliedRewrite* CulpritProver::nested_culprit(const AppliedRewrite& whole,
 // without their rules.
 static std::optional<Verdict> veto_shape_changes(CulpritProver& prover, BisectExecutor& executor) {
   const ObservedRun& watched = executor.observed_run();
-  std::vector<const AppliedRewrite*> unlike = watched.suspect_rewrites();
+  std::vector<const Rewrite*> unlike = watched.suspect_rewrites();
   std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.side_equivalence(*a)); });
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) {
     return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
@@ -203,7 +203,7 @@ std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& 
   constexpr size_t kMostInPairs = 4;
   CulpritProver prover(repro, executor);
   if (auto verdict = veto_shape_changes(prover, executor)) return verdict;
-  const std::vector<const AppliedRewrite*> suspect_rewrites = executor.observed_run().suspect_rewrites();
+  const std::vector<const Rewrite*> suspect_rewrites = executor.observed_run().suspect_rewrites();
   for (size_t b = 1; b < std::min(suspect_rewrites.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
       if (prover.run_without_rewrite(*suspect_rewrites[a], suspect_rewrites[b]).passes())

@@ -23,7 +23,7 @@ struct CompileOverrides {
   std::string target;
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
   std::string opts;
-  // The stage that made the input graph. Of a golden record, the graph after this stage is read.
+  // The stage that made the input graph. From a golden record, the graph after this stage is read.
   std::string start_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights_file;             // a file of tensors for a model's initializers and inputs (weights.h)

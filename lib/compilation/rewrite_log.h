@@ -38,7 +38,6 @@ struct Rewrite {
   // for a rewrite by tinygrad: file and line of the rule, such as "uop/symbolic.py:217"
   std::string source_location = {};
 };
-using AppliedRewrite = Rewrite;
 
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_location; }
 
@@ -150,8 +149,6 @@ class RewriteLog : public RuleApplicationObserver, public RewriteObserver {
   std::map<std::string_view, uint64_t> counts_in_stage_;
   std::vector<std::string_view> open_rewrite_names_;  // of the graph rewrites in progress, the outermost first
 };
-
-using ApplicationLog = RewriteLog;
 
 // Suppresses rewrites as if their rules had not matched.
 class RewriteVeto : public RuleApplicationObserver {

@@ -31,8 +31,8 @@ struct GraphTime {
   std::vector<StageTime> stages;
 };
 
-// What one run measures. Counting nodes warms the caches for the next stage, and reading the clock after each stage
-// takes time itself, so each purpose needs a run of its own.
+// The quantity that one run measures. Counting nodes warms the caches for the next stage, and reading the clock after
+// each stage takes time itself, so each purpose needs a run of its own.
 enum class RunPurpose { Nodes, Total, Stages };
 
 class StageTimer {

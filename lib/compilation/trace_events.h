@@ -18,8 +18,8 @@ struct TraceRule {
   // The branch (folding) of the rule that applied; empty if the rule has only one. In a recording, "discarded" for a
   // discarded rewrite (Rewrite::is_discarded).
   std::string_view branch = {};
-  // Of tgc's own rules: file and line of the rule in tinygrad, such as "uop/symbolic.py:42". Usually empty in
-  // recordings, whose rules have `file` and `line`.
+  // File and line in tinygrad of one of tgc's own rules, such as "uop/symbolic.py:42". Usually empty in recordings,
+  // whose rules have `file` and `line`.
   std::string_view source = {};
 };
 

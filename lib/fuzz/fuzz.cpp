@@ -244,7 +244,7 @@ class Campaign {
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();
     FuzzOutcome outcome =
-        check_kernel(*made.kernel, chance, devices, [&](const AppliedRewrite& a) { hits[rule_key(*a.rule)]++; });
+        check_kernel(*made.kernel, chance, devices, [&](const Rewrite& a) { hits[rule_key(*a.rule)]++; });
     count_outcome(outcome);
     count_rule_hits(hits, made);
     if (outcome.failure) process_failure(made, *outcome.failure);
@@ -256,11 +256,11 @@ class Campaign {
     if (tinygrad) check_against_tinygrad(*tinygrad, made.recipe, tensor_graph_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
     if (!whole) return;
-    ApplicationLog log;
+    RewriteLog log;
     ScopedObserver watched(*whole, log);
     auto& schedule = whole->schedule();
     std::map<std::string, uint64_t> hits;
-    for (const AppliedRewrite& a : log.all_rewrites()) hits[rule_key(*a.rule)]++;
+    for (const Rewrite& a : log.all_rewrites()) hits[rule_key(*a.rule)]++;
     whole->set_stage_observer(nullptr);
     count_rule_hits(hits);
     if (!schedule) return;

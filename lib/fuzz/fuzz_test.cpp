@@ -30,7 +30,7 @@ static FuzzOutcome checked(const std::string& text, const std::string& target,
   InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   RandomSource chance(0);
   const FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = target};
-  return check_kernel(kernel, chance, devices, [](const AppliedRewrite&) {});
+  return check_kernel(kernel, chance, devices, [](const Rewrite&) {});
 }
 
 TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same for the same seed") {
@@ -43,7 +43,7 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
     CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(random_algebra_kernel(other, second)).value_or_throw());
     CAPTURE(seed);
     CHECK(is_sound(kernel.ast, Spec::Kernel));
-    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [](const AppliedRewrite&) {});
+    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [](const Rewrite&) {});
     compared += outcome.kind != FuzzOutcome::Kind::LeftOut;
   }
   CHECK(compared > 40);
@@ -103,13 +103,13 @@ TEST_CASE("pattern_kernel makes well-formed kernels, most of which hit their rul
       UOp ast = random_pattern_kernel(*g, chance, *r.rule);
       if (!ast || !is_sound(ast, Spec::Kernel)) continue;
       made = true;
-      ApplicationLog log;
+      RewriteLog log;
       Compilation c = std::move(
           Compilation::begin({.graph = g, .root = ast}, {.target = "CPU:LLVM"}).value_or_throw());
       c.set_stage_observer(&log);
       (void)c.list();
       applied = std::ranges::any_of(log.all_rewrites(),
-                                    [&](const AppliedRewrite& a) { return a.rule->name == r.rule->name; });
+                                    [&](const Rewrite& a) { return a.rule->name == r.rule->name; });
       c.set_stage_observer(nullptr);
     }
     tried += made, hit += applied;
@@ -129,7 +129,7 @@ TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing wo
     kernel.ast = g.sink(out.index_ptr(i).store(sum).end(std::vector<UOp>{i}));
     if (factor > 1) set_fault_of_thread(FaultSpec{"group-for-reduce", 1});
     RandomSource chance(1);
-    FuzzOutcome outcome = check_kernel(kernel, chance, {}, [](const AppliedRewrite&) {});
+    FuzzOutcome outcome = check_kernel(kernel, chance, {}, [](const Rewrite&) {});
     set_fault_of_thread(std::nullopt);
     CHECK((outcome.kind == FuzzOutcome::Kind::Compared) == (factor == 1));
   }
@@ -148,7 +148,7 @@ TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   RandomSource chance(0);
   bool has_groups = false;
   FuzzOutcome outcome = check_kernel(
-      kernel, chance, {}, [&](const AppliedRewrite& a) { has_groups |= a.rule->name == "group-for-reduce"; });
+      kernel, chance, {}, [&](const Rewrite& a) { has_groups |= a.rule->name == "group-for-reduce"; });
   CHECK(has_groups);
   INFO((outcome.failure ? outcome.failure->message : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
@@ -228,7 +228,7 @@ TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floa
     CAPTURE(seed);
     CHECK(is_kernel(kernel.ast));
     std::set<std::string_view> rules;
-    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [&](const AppliedRewrite& a) { rules.insert(a.rule->name); });
+    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [&](const Rewrite& a) { rules.insert(a.rule->name); });
     CHECK(outcome.kind != FuzzOutcome::Kind::LeftOut);
     for (std::string_view rule : rules) wrong[rule] += outcome.failure.has_value();
   }

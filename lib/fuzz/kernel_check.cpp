@@ -61,7 +61,7 @@ class KernelCheck {
   KernelCheck(const FuzzKernel& kernel, RandomSource& chance, FuzzOutcome& out)
       : kernel_(kernel), random_(chance), outcome_(out) {}
 
-  void run(const std::vector<std::string>& devices, const std::function<void(const AppliedRewrite&)>& on_rule) {
+  void run(const std::vector<std::string>& devices, const std::function<void(const Rewrite&)>& on_rule) {
     if (is_too_large(kernel_.ast) || may_index_overflow(kernel_.ast)) return compile_without_running(on_rule);
     auto kernel = Executable::make_for_ref(kernel_.ast);
     if (!kernel) return;
@@ -75,11 +75,11 @@ class KernelCheck {
     expected_ = std::move(*done);
     outcome_.kind = Kind::Compared;
 
-    ApplicationLog log;
+    RewriteLog log;
     Compilation c = begin_compilation(kernel_.ast);
     c.set_stage_observer(&log);
     bool passed = run_stages(c);
-    for (const AppliedRewrite& a : log.all_rewrites()) on_rule(a);
+    for (const Rewrite& a : log.all_rewrites()) on_rule(a);
     std::string listing = passed ? print_uops(*c.list()) : "";
     c.set_stage_observer(nullptr);
     if (!passed) return;
@@ -90,12 +90,12 @@ class KernelCheck {
   }
 
  private:
-  void compile_without_running(const std::function<void(const AppliedRewrite&)>& on_rule) {
-    ApplicationLog log;
+  void compile_without_running(const std::function<void(const Rewrite&)>& on_rule) {
+    RewriteLog log;
     Compilation c = begin_compilation(kernel_.ast);
     c.set_stage_observer(&log);
     auto& list = c.list();
-    for (const AppliedRewrite& a : log.all_rewrites()) on_rule(a);
+    for (const Rewrite& a : log.all_rewrites()) on_rule(a);
     if (!list) return (void)record_refusal(list.diag());
     outcome_.kind = Kind::Compiled;
     check_unobserved_run(print_uops(*list));
@@ -260,7 +260,7 @@ class KernelCheck {
 bool is_too_large(UOp ast) { return estimate_work(ast) > kMaxWork; }
 
 FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
-                         const std::function<void(const AppliedRewrite&)>& on_rule) {
+                         const std::function<void(const Rewrite&)>& on_rule) {
   FuzzOutcome out;
   auto done = catch_failures([&] { return KernelCheck(kernel, chance, out).run(devices, on_rule), Unit{}; });
   if (!done && out.kind != FuzzOutcome::Kind::Failed)

@@ -43,6 +43,6 @@ bool is_too_large(UOp ast);
 // Checks the kernel with the oracles of README.md, also on `devices`. `chance` selects optional checks. Calls on_rule()
 // for the rewrites of the first compilation.
 FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
-                         const std::function<void(const AppliedRewrite&)>& on_rule);
+                         const std::function<void(const Rewrite&)>& on_rule);
 
 }  // namespace tgc

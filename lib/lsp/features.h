@@ -33,7 +33,7 @@ struct FoldingRange {
   size_t begin, end;  // a byte on the first line, and one on the last line
   bool is_comment = false;
 };
-// Of several ranges that begin on one line, returns only the longest.
+// If several ranges begin on one line, returns only the longest of them.
 std::vector<FoldingRange> folding_ranges(const SectionAnalysis& analysis);
 
 struct InlayHint {

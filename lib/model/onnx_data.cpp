@@ -177,7 +177,7 @@ size_t num_stored_bytes(const TensorProto& t) {
   return is_narrow_type(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
-// Of two four-bit elements in a byte, the first one is in the low bits.
+// A byte holds two elements of four bits: the first one in the low bits.
 std::shared_ptr<std::string> widen_elements(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = find_narrow_float(t.type);

@@ -253,8 +253,8 @@ Value default_label(OpCall& c, const Value& values) {
   return Tensor::constant(c.graph(), c.attribute_int("default_int64", -1), dtype);
 }
 
-// Replaces each element of input 0 by the value of its key, or by the default if it is no key. Of equal keys, the last
-// one counts.
+// Replaces each element of input 0 by the value of its key, or by the default if it is no key. If keys are equal,
+// the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   Value missing = default_label(c, values);
   if (num_labels(keys) != num_labels(values)) throw Failure("its numbers of keys and values differ");

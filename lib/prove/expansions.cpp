@@ -53,7 +53,7 @@ class ExpansionRemover {
   }
 
  private:
-  std::span<const AppliedRewrite> applications() const { return history_.applications(); }
+  std::span<const Rewrite> applications() const { return history_.applications(); }
   static bool are_same_graph(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
   // Adds an approximation with an error of at most kMaxUlp to `to`. Sets `reasons_` if the error is unknown or larger.

@@ -65,7 +65,7 @@ class KernelProver {
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const AppliedRewrite> applications() const { return history_.applications(); }
+  std::span<const Rewrite> applications() const { return history_.applications(); }
 
   // Returns true if a graph that a stage changed has a constant that is infinite or NaN.
   bool has_infinite_constants() const {
@@ -267,7 +267,7 @@ class KernelProver {
   }
 
   void set_shown_sides(RewriteProof& r) {
-    const AppliedRewrite& shown = applications()[r.application_index];
+    const Rewrite& shown = applications()[r.application_index];
     auto pairs = history_.import_sides({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
     auto expression = [](UOp u) {
@@ -291,7 +291,7 @@ class KernelProver {
     for (RewriteProof& r : proof_.rewrites) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
       if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
-      const AppliedRewrite& a = applications()[r.application_index];
+      const Rewrite& a = applications()[r.application_index];
       if (const auto pairs = history_.import_sides({a.before, a.after}))
         r.largest_error = prover_.largest_error_of(*pairs);
     }

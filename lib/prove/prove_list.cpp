@@ -20,7 +20,7 @@ using Kind = RewriteProof::Kind;
 struct CompareById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-RewriteProof decide_with_timing(const AppliedRewrite& a, const std::function<RewriteProof()>& decide) {
+RewriteProof decide_with_timing(const Rewrite& a, const std::function<RewriteProof()>& decide) {
   constexpr double kLong = 0.5;
   auto begin = Clock::now();
   RewriteProof out = decide();
@@ -87,7 +87,7 @@ std::vector<RewriteProof> RewriteListProver::decide_rewrites(std::span<const Rew
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;
   for (size_t i = 0; i < sides.size(); i++) {
-    const AppliedRewrite& a = rule_applications_[i];
+    const Rewrite& a = rule_applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
     if (is_time_over()) {
       out.push_back({.reason = "the time is over", .application_index = i});
@@ -131,7 +131,7 @@ RewriteProof RewriteListProver::decide(const Result<SidePairs>& pairs) {
 // the list.
 RewriteProof RewriteListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs,
                                        bool& depends_on_other_rewrites) {
-  const AppliedRewrite& a = rule_applications_[i];
+  const Rewrite& a = rule_applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // the stage replaced the node, not a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
@@ -196,7 +196,7 @@ const TopLevelRewrite& RewriteListProver::top_rewrite_of(size_t i) const {
 RewriteProof RewriteListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.application_indices)
-    if (const AppliedRewrite& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
+    if (const Rewrite& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
       replaced.push_back(a.before);
   RewriteProof out = decide(import_sides_({after.graph().group(replaced), after}));
   if (out.kind == Kind::Proven) out.proof_method = "stores";
@@ -208,7 +208,7 @@ RewriteProof RewriteListProver::decide_loops(const TopLevelRewrite& top) {
   if (!is_new) return it->second;
   RangeMap map;
   for (size_t k : top.application_indices)
-    if (const AppliedRewrite& a = rule_applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
+    if (const Rewrite& a = rule_applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
       map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
   out.reason = "the new loops may run over other iterations";

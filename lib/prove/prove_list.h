@@ -17,7 +17,7 @@ class RewriteListProver {
   using ImportSides = std::function<Result<SidePairs>(const RewriteSides&)>;
 
   // Each application of depth 0 must be in one of `graph_rewrites`.
-  RewriteListProver(std::span<const AppliedRewrite> list, std::span<const TopLevelRewrite> graph_rewrites,
+  RewriteListProver(std::span<const Rewrite> list, std::span<const TopLevelRewrite> graph_rewrites,
                     SidesProver& prover, ImportSides import)
       : rule_applications_(list), graph_rewrites_(graph_rewrites), sides_prover_(prover),
         import_sides_(std::move(import)) {}
@@ -34,7 +34,7 @@ class RewriteListProver {
   bool preserves_iterations(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
   const TopLevelRewrite& top_rewrite_of(size_t i) const;
 
-  std::span<const AppliedRewrite> rule_applications_;
+  std::span<const Rewrite> rule_applications_;
   std::span<const TopLevelRewrite> graph_rewrites_;
   SidesProver& sides_prover_;
   ImportSides import_sides_;

@@ -102,7 +102,7 @@ class NativeHistory : public RewriteHistory {
         history_stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
       graph_rewrites_.push_back(top);
     }
-    for (const AppliedRewrite& a : rule_applications_) {
+    for (const Rewrite& a : rule_applications_) {
       stage_indices_.push_back(stage_index_of_row(a.stage));
       rewrite_places_.push_back({.stage_number = stage_indices_.back(),
                          .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
@@ -159,7 +159,7 @@ class NativeHistory : public RewriteHistory {
   }
 
   Compilation compilation_;
-  ApplicationLog application_log_;
+  RewriteLog application_log_;
   std::optional<UninstrumentedScope> uninstrumented_;
 };
 

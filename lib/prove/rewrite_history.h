@@ -27,7 +27,7 @@ class RewriteHistory {
   virtual ~RewriteHistory() = default;
 
   // all rewrites, in order; a nested one precedes the one that contains it
-  std::span<const AppliedRewrite> applications() const { return rule_applications_; }
+  std::span<const Rewrite> applications() const { return rule_applications_; }
   std::span<const TopLevelRewrite> graph_rewrites() const { return graph_rewrites_; }
   std::span<const HistoryStage> stages() const { return history_stages_; }
   size_t stage_index_of(size_t rewrite) const { return stage_indices_[rewrite]; }  // SIZE_MAX if before the first stage
@@ -57,7 +57,7 @@ class RewriteHistory {
   virtual std::span<const UOp> linear_list() { return {}; }
 
  protected:
-  std::vector<AppliedRewrite> rule_applications_;
+  std::vector<Rewrite> rule_applications_;
   std::vector<TopLevelRewrite> graph_rewrites_;
   std::vector<HistoryStage> history_stages_;
   std::vector<size_t> stage_indices_;

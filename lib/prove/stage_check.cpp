@@ -39,7 +39,7 @@ void set_verdict_unknown(RewriteProof& r, std::string_view reason) {
 namespace {
 
 bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
-  const AppliedRewrite& a = proof.rewrite_history->applications()[r.application_index];
+  const Rewrite& a = proof.rewrite_history->applications()[r.application_index];
   return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
 }
 
@@ -77,7 +77,7 @@ class StageChecker {
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const AppliedRewrite> applications() const { return history_.applications(); }
+  std::span<const Rewrite> applications() const { return history_.applications(); }
 
   // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
   // else than the AST, and refutes the rewrites that cause this. `before` is the last right stage (SIZE_MAX is the
@@ -177,7 +177,7 @@ class StageChecker {
   }
 
   // Returns true if both sides are integers that are computed only from loops.
-  bool depends_only_on_loops(const AppliedRewrite& a) {
+  bool depends_only_on_loops(const Rewrite& a) {
     const auto pairs = history_.import_sides({a.before, a.after});
     auto is_of_loops = [](UOp u) {
       return dtypes::is_int(u.dtype()) && std::ranges::all_of(toposort(u), [](UOp x) {

@@ -98,11 +98,11 @@ bool has_unordered_stores(UOp root) {
   return false;
 }
 
-void check_store_order(std::span<RewriteProof* const> proofs, std::span<const AppliedRewrite> list, UOp input,
+void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Rewrite> list, UOp input,
                        UOp result) {
   if (proofs.empty() || !input || !result || !has_unordered_stores(result) || has_unordered_stores(input)) return;
   auto guilty = std::ranges::find_if(proofs, [&](const RewriteProof* r) {
-    const AppliedRewrite& a = list[r->application_index];
+    const Rewrite& a = list[r->application_index];
     return a.after && loses_store_order(a.before, a.after);
   });
   RewriteProof& r = guilty == proofs.end() ? *proofs.back() : **guilty;

@@ -17,7 +17,7 @@ bool has_unordered_stores(UOp root);
 // If the stage's result has unordered stores and its input has none, sets the proof of one rewrite to unknown, if it is
 // proven or sampled: of a rewrite that dropped the order of two stores or, if none is found, of the last rewrite.
 // `proofs` are those of the stage's rewrites, in order; `list` has all rewrites.
-void check_store_order(std::span<RewriteProof* const> proofs, std::span<const AppliedRewrite> list, UOp input,
+void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Rewrite> list, UOp input,
                        UOp result);
 
 // Returns the names, with the sizes, of the axes of a graph whose iterations run in parallel threads.

@@ -42,7 +42,7 @@ TEST_CASE("check_store_order: a split store whose parts no longer wait is not pr
   std::vector<UOp> parts;
   for (int64_t i = 0; i < 4; i++) parts.push_back(r.place(r.reg, i).store(i == 3 ? read : r.number(0)));
   UOp split = r.g.group(parts);
-  std::vector<AppliedRewrite> list(2);
+  std::vector<Rewrite> list(2);
   list[0].before = r.number(1), list[0].after = r.number(1);
   list[1].before = whole, list[1].after = split;
   RewriteProof same{.kind = RewriteProof::Kind::Proven}, splits = same;

@@ -18,15 +18,15 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also records which applications the seeded fault changed.
-class FaultLog : public ApplicationLog {
+// An RewriteLog that also records which applications the seeded fault changed.
+class FaultLog : public RewriteLog {
  public:
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::choose_result(hit, before, after);
+    UOp made = RewriteLog::choose_result(hit, before, after);
     if (!(made == after)) changed_rewrites_.insert(rewrite_number());
     return made;
   }
-  bool has_changed(const AppliedRewrite& a) const { return changed_rewrites_.contains(a.rewrite_number); }
+  bool has_changed(const Rewrite& a) const { return changed_rewrites_.contains(a.rewrite_number); }
   bool has_changed_any() const { return !changed_rewrites_.empty(); }
 
  private:
@@ -123,7 +123,7 @@ bool CasePrefilter::is_refused(const TestCase& c) const {
 bool CasePrefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
-  ApplicationLog log;
+  RewriteLog log;
   ScopedObserver watched(*compilation, log);
   if (compilation->list()) return false;
   auto stage = blamed_rewrite_.find("stage");
@@ -165,7 +165,7 @@ bool CasePrefilter::may_rule_sides_differ(const TestCase& c) const {
   (void)compilation->run_through_stage(*find_stage_row(blamed_rewrite_.at("stage")));
   compilation->set_stage_observer(nullptr);
   bool is_divergence = blamed_rewrite_.at("verdict") == "divergence";
-  auto is_accused = [&](const AppliedRewrite& a) {
+  auto is_accused = [&](const Rewrite& a) {
     if (!a.stage || a.stage->name != blamed_rewrite_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
     return !has_kernel_fault(c) || is_divergence || log.has_changed(a);
   };

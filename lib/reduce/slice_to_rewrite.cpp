@@ -114,14 +114,14 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
   RewriteSlice out;
   out.input_case_ = current_case(*compilation, c);
   UOp input = compilation->current_graph();
-  ApplicationLog log;
+  RewriteLog log;
   ScopedObserver watched(*compilation, log);
   (void)compilation->run_step();
   compilation->set_stage_observer(nullptr);
   auto at = find(log.all_rewrites());
   if (at == log.all_rewrites().end()) return std::nullopt;
   out.pattern_depth_ = pattern_levels(at->rule->left);
-  auto outer = std::find_if(at, log.all_rewrites().end(), [](const AppliedRewrite& a) { return a.depth == 0; });
+  auto outer = std::find_if(at, log.all_rewrites().end(), [](const Rewrite& a) { return a.depth == 0; });
   if (at->depth && outer != log.all_rewrites().end() && is_valid_stage_input(outer->before, input))
     out.outer_node_ = copy_into(*out.input_case_.graph, outer->before);
   if (is_valid_stage_input(at->before, input)) out.rewritten_node_ = copy_into(*out.input_case_.graph, at->before);
@@ -133,15 +133,15 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
 std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, const TestCase& c,
                                                        const std::string& stage, const std::string& rule,
                                                        uint64_t application_number) {
-  return find_rewrite_where(session, c, stage, [&](const std::vector<AppliedRewrite>& list) {
+  return find_rewrite_where(session, c, stage, [&](const std::vector<Rewrite>& list) {
     return std::ranges::find_if(
-        list, [&](const AppliedRewrite& a) { return a.rule->name == rule && a.number_in_stage == application_number; });
+        list, [&](const Rewrite& a) { return a.rule->name == rule && a.number_in_stage == application_number; });
   });
 }
 
 std::optional<RewriteSlice> RewriteSlice::find_last_rewrite(const Session& session, const TestCase& c,
                                                             const std::string& stage) {
-  return find_rewrite_where(session, c, stage, [](const std::vector<AppliedRewrite>& list) {
+  return find_rewrite_where(session, c, stage, [](const std::vector<Rewrite>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
   });
 }

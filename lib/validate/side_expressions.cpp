@@ -236,7 +236,7 @@ namespace {
 // of placeholders.
 class SidesBuilder {
  public:
-  SidesBuilder(UOp ast, std::span<const AppliedRewrite> list) : list_(list) {
+  SidesBuilder(UOp ast, std::span<const Rewrite> list) : list_(list) {
     for (UOp u : toposort(ast))
       if (u.is(Op::DEFINE_VAR)) kernel_variables_.insert(u);
   }
@@ -246,14 +246,14 @@ class SidesBuilder {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
   RewriteSides sides(size_t i) const {
-    const AppliedRewrite& a = list_[i];
+    const Rewrite& a = list_[i];
     // Compare a substitution's result with the requested replacement; the calling rule's comparison checks the request.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
     return a.depth ? without_placeholders(before, a.after) : RewriteSides{before, a.after};
   }
 
  private:
-  void track_placeholder(const AppliedRewrite& a) {
+  void track_placeholder(const Rewrite& a) {
     if (is_placeholder(a.before)) return (void)inserted_placeholders_.erase(a.before);
     for (UOp u : toposort(a.substitution_target)) {
       if (!is_placeholder(u)) continue;
@@ -294,7 +294,7 @@ class SidesBuilder {
     return all;
   }
 
-  std::span<const AppliedRewrite> list_;
+  std::span<const Rewrite> list_;
   std::unordered_set<UOp> kernel_variables_;  // the kernel's variables, which are not placeholders
   std::unordered_set<UOp> inserted_placeholders_;
   std::unordered_map<UOp, UOp> placeholder_meanings_;  // by placeholder: the expression that it replaced
@@ -303,7 +303,7 @@ class SidesBuilder {
 
 // Returns true for a rewrite of the stage that adds loops to tensors. Its result may depend on loops that the graph
 // does not have yet.
-bool adds_loops(const AppliedRewrite& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
+bool adds_loops(const Rewrite& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
 
 // Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false
 // if only `after` has none.
@@ -338,16 +338,16 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Rewrit
   return compare_in_halves(sides, arrays, variables, seed, halvings);
 }
 
-std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const AppliedRewrite> list) {
+std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const Rewrite> list) {
   SidesBuilder builder(ast, list);
   std::vector<RewriteSides> out;
   for (size_t i = 0; i < list.size(); i++) builder.advance(i), out.push_back(builder.sides(i));
   return out;
 }
 
-std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const AppliedRewrite> list,
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Rewrite> list,
                                                 std::vector<size_t>& wrong,
-                                                const std::function<bool(const AppliedRewrite&)>& wanted) {
+                                                const std::function<bool(const Rewrite&)>& wanted) {
   SidesBuilder builder(c.ast(), list);
   TensorElementExpr elements(c.graph());
   std::vector<RewriteSides> sides;
@@ -366,9 +366,9 @@ std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const 
   return sides;
 }
 
-Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const AppliedRewrite> list,
+Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Rewrite> list,
                                                       const Arrays& arrays, const VariableValues& variables,
-                                                      const std::function<bool(const AppliedRewrite&)>& wanted,
+                                                      const std::function<bool(const Rewrite&)>& wanted,
                                                       uint64_t seed) {
   UninstrumentedScope uninstrumented(c.graph());
   std::vector<size_t> wrong;

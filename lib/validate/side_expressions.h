@@ -54,18 +54,18 @@ class SideIsolator {
 // Returns the sides to compare for each application in `list`, which the compilation `c` made, and for which `wanted`
 // (if set) returns true. Adds to `wrong` the indices of results whose sides differ for certain. Must be called in an
 // UninstrumentedScope.
-std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const AppliedRewrite> list,
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Rewrite> list,
                                                 std::vector<size_t>& wrong,
-                                                const std::function<bool(const AppliedRewrite&)>& wanted = {});
+                                                const std::function<bool(const Rewrite&)>& wanted = {});
 
 // Returns the sides of each application in `list`, the applications to the kernel `ast`, of any tinygrad release.
-std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const AppliedRewrite> list);
+std::vector<RewriteSides> sides_of_recorded_rewrites(UOp ast, std::span<const Rewrite> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
 // returns true. `arrays`, `variables` and `seed`: see compare_sides().
-Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const AppliedRewrite> list,
+Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Rewrite> list,
                                                       const Arrays& arrays, const VariableValues& variables,
-                                                      const std::function<bool(const AppliedRewrite&)>& wanted = {},
+                                                      const std::function<bool(const Rewrite&)>& wanted = {},
                                                       uint64_t seed = 1);
 
 // Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit.

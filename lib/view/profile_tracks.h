@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// What happens during a slice. Scalar to Other are instructions; End is the last one of a wave.
+// The activity during a slice. Scalar to Other are instructions; End is the last one of a wave.
 enum class SliceKind : uint8_t {
   Scalar, ScalarMemory, Vector, Transcendental, Matrix, LocalMemory, VectorMemory, Branch, Wait, Barrier, Control, End,
   Other, Wave, Host, Kernel, Copy, Count

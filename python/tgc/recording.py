@@ -256,7 +256,8 @@ class Schedule(Record):
 
 
 class Recording:
-  """What a program compiled. `kernels` leaves out the kernels of tinygrad's own runtime; `all_kernels` has them."""
+  """The kernels and schedules that a program compiled. `kernels` leaves out the kernels of tinygrad's own runtime;
+  `all_kernels` has them."""
 
   def __init__(self, path: Path, folder: tempfile.TemporaryDirectory[str] | None = None) -> None:
     self.path, self.folder, self.open = pathlib.Path(path), folder, False  # open: the recording is still being made
